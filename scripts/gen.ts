@@ -1,0 +1,46 @@
+// Rewrites every file that derives from a table in the source. `--check` changes nothing and fails
+// with the names of the files that differ. A new derived file is one more entry of `derived`.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { confFiles } from '#config/keys';
+import { installRoot } from '#config/load';
+import { renderConf } from '#config/render-conf';
+import { renderDocs } from '#config/render-docs';
+import { renderConformance } from './conformance-doc.ts';
+
+interface Derived {
+  /** Under the root of the project. */
+  readonly file: string;
+  readonly render: () => string;
+}
+
+const derived: readonly Derived[] = [
+  ...confFiles.map((conf) => ({ file: `etc/${conf.name}`, render: () => renderConf(conf) })),
+  { file: 'docs/configuration.md', render: () => renderDocs(confFiles) },
+  { file: 'docs/conformance.md', render: renderConformance },
+];
+
+const isCheck = process.argv.includes('--check');
+const stale = derived.filter(({ file, render }) => stored(file) !== render());
+
+if (isCheck && stale.length > 0) {
+  console.error('Derived files are out of date, run "npm run gen":');
+  for (const { file } of stale) console.error(`  ${file}`);
+  process.exitCode = 1;
+} else if (!isCheck) {
+  for (const { file, render } of stale) {
+    mkdirSync(dirname(join(installRoot, file)), { recursive: true });
+    writeFileSync(join(installRoot, file), render());
+    console.log(`wrote ${file}`);
+  }
+}
+
+function stored(file: string): string | undefined {
+  try {
+    return readFileSync(join(installRoot, file), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
