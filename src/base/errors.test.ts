@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { describeError } from './errors.ts';
+
+test('describeError joins the messages of an error and its causes', () => {
+  const disk = new Error('No space left on device');
+  const store = new Error('Cannot flush', { cause: disk });
+  assert.equal(
+    describeError(new Error('Cannot accept message', { cause: store })),
+    'Cannot accept message: Cannot flush: No space left on device',
+  );
+});
+
+test('describeError leaves out a cause that the outer message already quotes', () => {
+  const cause = new Error('ECONNREFUSED');
+  assert.equal(
+    describeError(new Error('Cannot connect: ECONNREFUSED', { cause })),
+    'Cannot connect: ECONNREFUSED',
+  );
+});
+
+test('describeError ends when causes form a ring', () => {
+  const one = new Error('one');
+  const two = new Error('two', { cause: one });
+  one.cause = two;
+  assert.equal(describeError(one), 'one: two');
+});
+
+test('describeError names the members of an aggregate', () => {
+  const error = new AggregateError(
+    [new Error('::1 refused'), new Error('127.0.0.1 refused')],
+    'Cannot connect',
+  );
+  assert.equal(describeError(error), 'Cannot connect (::1 refused; 127.0.0.1 refused)');
+});
+
+test('describeError uses the name when the message is empty', () => {
+  assert.equal(describeError(new RangeError('')), 'RangeError');
+});
+
+test('describeError accepts whatever was thrown', () => {
+  assert.equal(describeError('plain text'), 'plain text');
+  assert.equal(describeError(undefined), 'undefined');
+  assert.equal(describeError({ code: 7 }), '{ code: 7 }');
+  assert.equal(describeError(Object.create(null)), '[Object: null prototype] {}');
+  assert.equal(describeError(new Error('outer', { cause: 42 })), 'outer: 42');
+});
+
+test('describeError shows no stack', () => {
+  assert.doesNotMatch(
+    describeError(new Error('outer', { cause: new Error('inner') })),
+    /errors\.test/,
+  );
+});

@@ -1,0 +1,194 @@
+// The log: an event name plus fields, never a built sentence. Levels are the platform's eight names
+// and `trace` below them; the code of the broker uses five of them (error: someone must act, warn:
+// someone may, info: life cycle, debug: per client, trace: per packet). No password and no payload
+// gets through, whatever a caller hands in.
+
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { consoleSink } from './log-console.ts';
+import { cleanFields } from './log-fields.ts';
+import { RotatingFile } from './log-file.ts';
+import type { LogSink } from './log-sink.ts';
+
+export type LogLevelName = keyof typeof levelValues;
+
+/** Higher is more severe. */
+const levelValues = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  notice: 35,
+  warning: 40,
+  error: 50,
+  critical: 60,
+  alert: 70,
+  emergency: 80,
+} as const;
+
+export interface Logger {
+  error(event: string, fields?: object): void;
+  warn(event: string, fields?: object): void;
+  info(event: string, fields?: object): void;
+  debug(event: string, fields?: object): void;
+  trace(event: string, fields?: object): void;
+  /** A logger that adds these fields to each of its events. It follows the level of the root. */
+  child(fields: object): Logger;
+  /** Ask before building costly fields. */
+  isEnabled(level: LogLevelName): boolean;
+}
+
+/** The logger that main owns: its level can change, and it has to be flushed. */
+export interface RootLogger extends Logger, AsyncDisposable {
+  readonly level: LogLevelName;
+  setLevel(level: LogLevelName): void;
+}
+
+export interface LogOptions {
+  readonly to: 'off' | 'file' | 'console' | 'both';
+  readonly level: LogLevelName;
+  readonly dir: string;
+  readonly file: string;
+  /** -1: no limit. */
+  readonly charsLimit: number;
+  readonly rotationBytes: number;
+  readonly rotationCount: number;
+  readonly levelFiles: ReadonlyMap<LogLevelName, string>;
+}
+
+/** Opens the destinations that the options name. */
+export function openLog(options: LogOptions): RootLogger {
+  const toFile = options.to === 'file' || options.to === 'both';
+  const toConsole = options.to === 'console' || options.to === 'both';
+  const open = (name: string): LogSink => {
+    const { rotationBytes, rotationCount } = options;
+    return new RotatingFile(join(options.dir, name), rotationBytes, rotationCount);
+  };
+  const routes: Route[] = [];
+  if (toConsole) routes.push({ from: 'trace', sink: consoleSink(process.stdout) });
+  if (toFile) routes.push({ from: 'trace', sink: open(options.file) });
+  if (options.to !== 'off') {
+    for (const [level, name] of options.levelFiles) routes.push({ from: level, sink: open(name) });
+  }
+  return new RootLog(options.level, routes, options.charsLimit);
+}
+
+export interface Route {
+  /** The least severe level that goes this way, of what is logged at all. */
+  readonly from: LogLevelName;
+  readonly sink: LogSink;
+}
+
+/** A log to destinations of one's own. */
+export function createLog(
+  level: LogLevelName,
+  routes: readonly Route[],
+  charsLimit: number = -1,
+): RootLogger {
+  return new RootLog(level, routes, charsLimit);
+}
+
+type Pino = ReturnType<typeof makePino>;
+
+function makePino(level: LogLevelName, routes: readonly Route[]) {
+  const fanOut = {
+    // Asks pino to tell the level of each line before it is written.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      for (const { from, sink } of routes) {
+        if (this.lastLevel >= levelValues[from]) sink.write(line);
+      }
+    },
+  };
+  return pino(
+    {
+      level,
+      customLevels: levelValues,
+      useOnlyCustomLevels: true,
+      base: null,
+      messageKey: 'event',
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    fanOut,
+  );
+}
+
+interface LogState {
+  readonly pino: Pino;
+  readonly charsLimit: number;
+  /** False: there is no destination, and no line is ever built. */
+  readonly isHeard: boolean;
+}
+
+class FieldsLog implements Logger {
+  protected readonly state: LogState;
+  readonly #fields: object | undefined;
+
+  constructor(state: LogState, fields: object | undefined) {
+    this.state = state;
+    this.#fields = fields;
+  }
+
+  error(event: string, fields?: object): void {
+    this.#log('error', event, fields);
+  }
+  warn(event: string, fields?: object): void {
+    this.#log('warning', event, fields);
+  }
+  info(event: string, fields?: object): void {
+    this.#log('info', event, fields);
+  }
+  debug(event: string, fields?: object): void {
+    this.#log('debug', event, fields);
+  }
+  trace(event: string, fields?: object): void {
+    this.#log('trace', event, fields);
+  }
+
+  child(fields: object): Logger {
+    return new FieldsLog(this.state, { ...this.#fields, ...fields });
+  }
+
+  isEnabled(level: LogLevelName): boolean {
+    return this.state.isHeard && this.state.pino.isLevelEnabled(level);
+  }
+
+  #log(level: LogLevelName, event: string, fields: object | undefined): void {
+    if (!this.isEnabled(level)) return;
+    const { pino, charsLimit } = this.state;
+    pino[level](cleanFields({ ...this.#fields, ...fields }, charsLimit), event);
+  }
+}
+
+class RootLog extends FieldsLog implements RootLogger {
+  readonly #routes: readonly Route[];
+
+  constructor(level: LogLevelName, routes: readonly Route[], charsLimit: number) {
+    super({ pino: makePino(level, routes), charsLimit, isHeard: routes.length > 0 }, undefined);
+    this.#routes = routes;
+  }
+
+  get level(): LogLevelName {
+    return this.state.pino.level as LogLevelName;
+  }
+
+  setLevel(level: LogLevelName): void {
+    this.state.pino.level = level;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#routes.map(({ sink }) => sink[Symbol.asyncDispose]()));
+  }
+}
+
+/** Tells nobody anything; for tests. */
+export const nullLogger: Logger = {
+  error: () => {},
+  warn: () => {},
+  info: () => {},
+  debug: () => {},
+  trace: () => {},
+  child: () => nullLogger,
+  isEnabled: () => false,
+};
