@@ -1,0 +1,79 @@
+// Keys of the original platform that this broker does not have. A file that was brought along gets
+// an answer that says so, instead of a bare "unknown key". In a pattern `*` is any one segment and
+// `**` the rest of the key.
+
+const runtime = 'it tunes the runtime of the original platform and has no meaning here';
+const socket = 'socket buffers and reading are managed by the broker itself';
+const later = (what: string): string => `it belongs to ${what}, which this version does not have`;
+
+const foreignKeys: readonly (readonly [pattern: string, why: string])[] = [
+  ['node.cookie', later('the cluster')],
+  ['node.heartbeat', runtime],
+  ['node.async_threads', runtime],
+  ['node.process_limit', runtime],
+  ['node.max_ports', runtime],
+  ['node.dist_buffer_size', runtime],
+  ['node.max_ets_tables', runtime],
+  ['node.fullsweep_after', runtime],
+  ['node.crash_dump', runtime],
+  ['node.proto_dist', runtime],
+  ['node.ssl_dist_optfile', runtime],
+  ['node.dist_net_ticktime', runtime],
+  ['node.dist_listen_min', runtime],
+  ['node.dist_listen_max', runtime],
+  ['node.global_gc_interval', runtime],
+  ['rpc.**', later('the cluster')],
+  ['cluster.**', later('the cluster')],
+  ['log.primary_log_level', 'log.level is the level of all destinations'],
+  ['acl_file', later('access rules in a file')],
+  ['enable_acl_cache', later('the cache of access decisions')],
+  ['acl_cache_max_size', later('the cache of access decisions')],
+  ['acl_cache_ttl', later('the cache of access decisions')],
+  ['flapping_clean_interval', later('flapping detection')],
+  ['zone.*.enable_flapping_detect', later('flapping detection')],
+  ['zone.*.flapping_threshold', later('flapping detection')],
+  ['zone.*.flapping_banned_expiry_interval', later('flapping detection')],
+  ['zone.*.enable_ban', later('the list of banned clients')],
+  ['zone.*.enable_stats', 'statistics of connections cost nothing here and are always kept'],
+  ['zone.*.force_gc_policy', runtime],
+  ['zone.*.force_shutdown_policy', 'max_mqueue_len and max_outbox_bytes bound a client here'],
+  ['listener.*.*.active_n', socket],
+  ['listener.*.*.recbuf', socket],
+  ['listener.*.*.sndbuf', socket],
+  ['listener.*.*.buffer', socket],
+  ['listener.*.*.tune_buffer', socket],
+  ['listener.*.*.reuseaddr', 'addresses are always reused'],
+  ['listener.*.*.secure_renegotiate', 'TLS renegotiation by clients is always refused'],
+  ['broker.sys_interval', later('the $SYS topics')],
+  ['broker.sys_heartbeat', later('the $SYS topics')],
+  ['broker.enable_session_registry', later('the cluster')],
+  ['broker.session_locking_strategy', later('the cluster')],
+  ['broker.route_batch_clean', later('the cluster')],
+  ['module.**', later('modules')],
+  ['plugins.**', later('plugins')],
+  ['sysmon.**', later('the system monitor')],
+  ['os_mon.**', later('the system monitor')],
+  ['vm_mon.**', runtime],
+  ['bridge.**', later('bridges')],
+  ['retainer.storage_type', later('a choice of storage for retained messages')],
+  ['management.**', later('the management API')],
+  ['dashboard.**', later('the dashboard')],
+  ['auth.**', later('authentication plugins')],
+  ['rule_engine.**', later('the rule engine')],
+  ['reloader.**', runtime],
+];
+
+/** Why a key of the original platform is not a key here; undefined when it is not one of those. */
+export function whyForeign(written: string): string | undefined {
+  return foreignKeys.find(([pattern]) => matches(pattern, written))?.[1];
+}
+
+function matches(pattern: string, written: string): boolean {
+  const wanted = pattern.split('.');
+  const found = written.split('.');
+  for (const [place, segment] of wanted.entries()) {
+    if (segment === '**') return found.length > place;
+    if (found[place] === undefined || (segment !== '*' && segment !== found[place])) return false;
+  }
+  return found.length === wanted.length;
+}

@@ -1,0 +1,106 @@
+// Every key there is, in the order of the shipped files and of the documentation. A key that is
+// not in one of these sections does not exist.
+
+import { accessKeys } from './access-keys.ts';
+import { brokerKeys } from './broker-keys.ts';
+import { type Key, matchPattern } from './key.ts';
+import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
+import { levelFileKey, logKeys } from './log-keys.ts';
+import { mqttKeys } from './mqtt-keys.ts';
+import { nodeKeys } from './node-keys.ts';
+import { retainerKeys } from './retainer-keys.ts';
+import { tlsKeys, tlsVersionsKey } from './tls-keys.ts';
+import { deflateKeys, wsKeys } from './ws-keys.ts';
+import { zoneKeys } from './zone-keys.ts';
+
+export interface Section {
+  readonly title: string;
+  readonly text: string;
+  readonly keys: readonly Key<unknown>[];
+  /** What fills `$` in the shipped file, one block of lines each; none: keys without names. */
+  readonly instances: readonly string[];
+}
+
+export interface ConfFile {
+  /** Under `etc/`. */
+  readonly name: string;
+  readonly title: string;
+  readonly sections: readonly Section[];
+}
+
+const shippedListeners = [
+  'tcp.external',
+  'tcp.internal',
+  'ssl.external',
+  'ws.external',
+  'wss.external',
+];
+
+function section(title: string, text: string, ...tables: readonly object[]): Section {
+  return { title, text, keys: tables.flatMap(keysIn), instances: [] };
+}
+
+/** A table of keys by field, or a key by itself. */
+function keysIn(table: object): Key<unknown>[] {
+  return 'pattern' in table ? [table as Key<unknown>] : (Object.values(table) as Key<unknown>[]);
+}
+
+export const confFiles: readonly ConfFile[] = [
+  {
+    name: 'broker.conf',
+    title: 'The main configuration of the broker',
+    sections: [
+      section('Node', '', nodeKeys),
+      section('Log', '', logKeys, levelFileKey),
+      section('Access', 'Each of these can be set for a zone as well.', accessKeys),
+      section('MQTT', 'Each of these can be set for a zone as well.', mqttKeys),
+      section('Broker', '', brokerKeys),
+      {
+        ...section(
+          'Zones',
+          'A listener names the zone that its clients belong to. A zone exists as soon as one of its ' +
+            'keys is set; any name of small letters, digits, - and _ will do.',
+          zoneKeys,
+        ),
+        instances: ['external', 'internal'],
+      },
+      {
+        ...section(
+          'Listeners',
+          'Each line listener.<kind>.<name> opens a port; any name of small letters, digits, - and _ ' +
+            'will do.',
+          bindKey,
+          listenerKeys,
+          accessRuleKey,
+          tlsVersionsKey,
+          tlsKeys,
+          wsKeys,
+          deflateKeys,
+        ),
+        instances: shippedListeners,
+      },
+    ],
+  },
+  {
+    name: 'plugins/broker_retainer.conf',
+    title: 'Retained messages',
+    sections: [section('Retainer', '', retainerKeys)],
+  },
+];
+
+export const allKeys: readonly Key<unknown>[] = confFiles.flatMap((file) =>
+  file.sections.flatMap((part) => part.keys),
+);
+
+export interface FoundKey {
+  readonly key: Key<unknown>;
+  readonly names: readonly string[];
+}
+
+export function findKey(written: string): FoundKey | undefined {
+  for (const key of allKeys) {
+    const names = matchPattern(key.pattern, written);
+    if (names) return { key, names };
+  }
+  return undefined;
+}

@@ -1,0 +1,145 @@
+// File, environment and command line → settings, or every problem at once. The last source wins:
+// main file, plugins' files, environment, --set, --data-dir. A bad line is an error even when a
+// later source replaces it.
+
+import { accessSync, constants } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSettings, zoneNames } from './build-settings.ts';
+import { ConfigError, type ConfigProblem } from './config-error.ts';
+import { findContradictions } from './contradictions.ts';
+import { whyForeign } from './foreign-keys.ts';
+import { deepFreeze } from './freeze.ts';
+import type { Key } from './key.ts';
+import { allKeys, findKey } from './keys.ts';
+import { nearest, nearestKey } from './nearest.ts';
+import type { NodeSettings, Settings } from './settings.ts';
+import { type Assignment, fromCommandLine, fromEnvironment, fromFiles } from './sources.ts';
+import { type EffectiveValue, type SetValue, Values } from './values.ts';
+
+/** The directory that holds etc/: relative paths in the configuration start here. */
+export const installRoot: string = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface LoadOptions {
+  /** Undefined: no file at all, only what holds when keys are absent. */
+  readonly configFile?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** `key=value`, from the command line. */
+  readonly sets?: readonly string[];
+  /** `--data-dir`; stands before every other source of node.data_dir. */
+  readonly dataDir?: string | undefined;
+  readonly root?: string;
+}
+
+export interface LoadedConfig {
+  readonly settings: Settings;
+  /** Every key with a value, in the order of the tables. */
+  readonly effective: readonly EffectiveValue[];
+}
+
+export function loadSettings(options: LoadOptions): Settings {
+  return loadConfig(options).settings;
+}
+
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const { root = installRoot } = options;
+  const { values, attempted, problems } = readValues(options);
+  const settings = buildSettings(values, root);
+  const all = [...problems, ...findContradictions(settings, values, attempted)];
+  if (all.length > 0) throw new ConfigError(all);
+  return { settings: deepFreeze(settings), effective: effectiveValues(settings, values) };
+}
+
+/** Who the node is, also when other keys are wrong: a broken file must not keep one from stopping. */
+export function loadNodeOnly(options: LoadOptions): NodeSettings {
+  return buildSettings(readValues(options).values, options.root ?? installRoot).node;
+}
+
+interface ReadValues {
+  readonly values: Values;
+  /** Every key that had a line, also a refused one. */
+  readonly attempted: ReadonlySet<string>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+function readValues(options: LoadOptions): ReadValues {
+  const { configFile, env = {}, sets = [], dataDir, root = installRoot } = options;
+  const sources = [
+    configFile === undefined ? { assignments: [], problems: [] } : fromFiles(configFile),
+    fromEnvironment(env),
+    fromCommandLine(sets),
+  ];
+  const assignments = sources.flatMap((source) => source.assignments);
+  if (dataDir !== undefined) {
+    assignments.push({ key: 'node.data_dir', value: resolve(dataDir), where: '--data-dir' });
+  }
+  const problems = sources.flatMap((source) => source.problems);
+  const set = new Map<string, SetValue>();
+  for (const assignment of assignments) {
+    const checked = check(assignment, root);
+    if ('value' in checked) set.set(assignment.key, checked);
+    else problems.push(checked);
+  }
+  const attempted = new Set([...assignments, ...problems].map(({ key }) => key));
+  return { values: new Values(set), attempted, problems };
+}
+
+function check(
+  { key: written, value: text, where }: Assignment,
+  root: string,
+): SetValue | ConfigProblem {
+  const found = findKey(written);
+  if (!found) return { where, key: written, text: unknownKey(written) };
+  const { key, names } = found;
+  const value = key.type.parse(text);
+  if (value === undefined || (key.type.isFile && !canRead(resolve(root, text)))) {
+    return { where, key: written, text: badValue(written, text, key) };
+  }
+  return { key, names, text, value, where };
+}
+
+function unknownKey(written: string): string {
+  const foreign = whyForeign(written);
+  if (foreign !== undefined)
+    return `Cannot use key "${written}": ${foreign}; the line can be removed`;
+  const meant = nearestKey(written, allKeys);
+  return `Cannot use key "${written}": unknown key${didYouMean(meant)}`;
+}
+
+function badValue(written: string, text: string, key: Key<unknown>): string {
+  const { choices = [] } = key.type;
+  const lower = text.toLowerCase();
+  const longer = text === '' ? undefined : choices.find((word) => word.startsWith(lower));
+  const meant = longer ?? nearest(lower, choices);
+  return `Cannot use ${written} = "${text}": expected ${key.type.expects}${didYouMean(meant)}`;
+}
+
+function didYouMean(meant: string | undefined): string {
+  return meant === undefined ? '' : `, did you mean "${meant}"?`;
+}
+
+function canRead(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    // Whatever the reason, the broker could not read it either.
+    return false;
+  }
+}
+
+function effectiveValues(settings: Settings, values: Values): EffectiveValue[] {
+  const zones = [...zoneNames(values, settings.listeners)].map((name) => [name]);
+  return allKeys.flatMap((key) => {
+    const instances = key.pattern.startsWith('zone.') ? zones : instancesOf(key, values);
+    return instances.flatMap((names) => values.effective(key, names) ?? []);
+  });
+}
+
+function instancesOf(key: Key<unknown>, values: Values): (readonly string[])[] {
+  if (!/[$(<]/.test(key.pattern)) return [[]];
+  const isListenerKey = key.pattern.startsWith('listener.') && !key.pattern.includes('<n>');
+  if (!isListenerKey) return values.ofPattern(key).map(({ names }) => names);
+  const kinds = /\((.*?)\)/.exec(key.pattern)?.[1]?.split('|') ?? [];
+  return values.namesUnder('listener', 2).filter(([kind = '']) => kinds.includes(kind));
+}

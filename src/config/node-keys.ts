@@ -1,0 +1,27 @@
+// node.*: who this broker is, where it keeps its data, how much of it there may be.
+
+import { type KeysOf, key } from './key.ts';
+import type { NodeSettings } from './settings.ts';
+import { int, matching, text } from './value-type.ts';
+
+export const nodeKeys: KeysOf<NodeSettings> = {
+  name: key(
+    'node.name',
+    matching(/^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$/, '<name>@<host>, such as broker@127.0.0.1'),
+    'broker@127.0.0.1',
+    {
+      shipped: 'broker@127.0.0.1',
+      text: 'Name of this node, unique among the nodes that know each other.',
+    },
+  ),
+  dataDir: key('node.data_dir', text('the path of a directory'), 'data', {
+    shipped: 'data',
+    text:
+      'Directory of everything that must outlive the process; made when missing. Two brokers on ' +
+      'one machine need two directories. A relative path starts at the directory that holds etc/.',
+  }),
+  maxClients: key('node.max_clients', int(1), '1024000', {
+    shipped: '1024000',
+    text: 'Most clients connected at a time, all listeners together. One more is refused with "quota exceeded".',
+  }),
+};

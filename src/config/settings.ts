@@ -1,0 +1,179 @@
+// The settings as the rest of the broker reads them: typed, frozen, units in the names. The table
+// of keys (keys.ts and its parts) says how each one is written, checked and documented; load.ts
+// turns file, environment and command line into this.
+
+export interface Settings {
+  readonly node: NodeSettings;
+  readonly log: LogSettings;
+  readonly broker: BrokerSettings;
+  readonly retainer: RetainerSettings;
+  /** Every zone that a listener names or that has a key of its own. */
+  readonly zones: ReadonlyMap<string, ZoneSettings>;
+  readonly listeners: readonly ListenerSettings[];
+}
+
+export interface NodeSettings {
+  /** `<name>@<host>` */
+  readonly name: string;
+  readonly dataDir: string;
+  readonly maxClients: number;
+}
+
+export type LogLevel =
+  | 'debug'
+  | 'info'
+  | 'notice'
+  | 'warning'
+  | 'error'
+  | 'critical'
+  | 'alert'
+  | 'emergency';
+
+export interface LogSettings {
+  readonly to: 'off' | 'file' | 'console' | 'both';
+  readonly level: LogLevel;
+  readonly dir: string;
+  readonly file: string;
+  /** Longest field of a line, in characters; -1: no limit. */
+  readonly charsLimit: number;
+  readonly rotationBytes: number;
+  readonly rotationCount: number;
+  /** A file of its own for one level and above: `log.<level>.file`. */
+  readonly levelFiles: ReadonlyMap<LogLevel, string>;
+}
+
+export type SharedStrategy = 'random' | 'round_robin' | 'sticky' | 'hash';
+
+export interface BrokerSettings {
+  readonly sharedSubscriptionStrategy: SharedStrategy;
+  /** QoS 1 and 2 go to a connected member with room in its window while there is one. */
+  readonly sharedDispatchAckEnabled: boolean;
+}
+
+export interface RetainerSettings {
+  /** 0: no limit. */
+  readonly maxRetainedMessages: number;
+  readonly maxPayloadBytes: number;
+  /** 0: never. */
+  readonly expirySeconds: number;
+}
+
+/** A zone with all its defaults resolved: zone key, else the global key, else the table's default. */
+export interface ZoneSettings {
+  readonly name: string;
+  readonly allowAnonymous: boolean;
+  readonly aclNomatch: 'allow' | 'deny';
+  readonly aclDenyAction: 'ignore' | 'disconnect';
+  readonly enableAcl: boolean;
+  readonly idleTimeoutMs: number;
+  readonly publishLimit: { readonly count: number; readonly perMs: number } | undefined;
+  readonly maxPacketBytes: number;
+  readonly maxClientIdBytes: number;
+  /** 0: no limit. */
+  readonly maxTopicLevels: number;
+  readonly maxQosAllowed: 0 | 1 | 2;
+  /** Aliases that a client may use towards us; 0: none. */
+  readonly maxTopicAlias: number;
+  readonly retainAvailable: boolean;
+  readonly wildcardSubscription: boolean;
+  readonly sharedSubscription: boolean;
+  readonly ignoreLoopDeliver: boolean;
+  readonly serverKeepaliveSeconds: number | undefined;
+  /** A connection ends after keepalive × backoff × 2 without a packet. */
+  readonly keepaliveBackoff: number;
+  /** 0: no limit. */
+  readonly maxSubscriptions: number;
+  readonly upgradeQos: boolean;
+  /** Window towards v3 clients; 0: no limit (65535). */
+  readonly maxInflight: number;
+  /** 0: never resend on a live connection. */
+  readonly retryIntervalMs: number;
+  /** Announced to v5 clients when set; more QoS > 0 publishes in flight end the connection. */
+  readonly receiveMaximum: number | undefined;
+  /** 0: no limit. */
+  readonly maxAwaitingRel: number;
+  readonly awaitRelTimeoutMs: number;
+  /** Sessions of v3 clients without clean start. */
+  readonly sessionExpirySeconds: number;
+  /** Per priority; 0: no limit. */
+  readonly maxMqueueLen: number;
+  readonly mqueuePriorities: ReadonlyMap<string, number>;
+  readonly mqueueDefaultPriority: 'highest' | 'lowest';
+  readonly mqueueStoreQos0: boolean;
+  readonly mountpoint: string | undefined;
+  readonly useUsernameAsClientId: boolean;
+  /** Most bytes that wait for one client's socket; over it, its QoS 0 messages are dropped. */
+  readonly maxOutboxBytes: number;
+  /** Sent as Response Information to v5 clients that ask; `%c`, `%u`. */
+  readonly responseInformation: string | undefined;
+  /** Sent as Server Reference with 0x9C or 0x9D at shutdown, when set. */
+  readonly serverReference: string | undefined;
+}
+
+export interface ListenerSettings {
+  readonly kind: 'tcp' | 'ssl' | 'ws' | 'wss';
+  readonly name: string;
+  /** Undefined: all addresses. */
+  readonly host: string | undefined;
+  readonly port: number;
+  /** As written: a port or `<address>:<port>`. */
+  readonly listenOn: string;
+  readonly acceptors: number;
+  readonly maxConnections: number;
+  /** New connections per second; 0: no limit. */
+  readonly maxConnRate: number;
+  readonly zone: string;
+  /** Bytes per second and burst, per connection. */
+  readonly rateLimit: { readonly bytesPerSecond: number; readonly burst: number } | undefined;
+  /** In order; the first match decides, no match accepts. */
+  readonly access: readonly { readonly allow: boolean; readonly range: string }[];
+  readonly proxyProtocol: boolean;
+  readonly proxyProtocolTimeoutMs: number;
+  readonly peerCertAsUsername: 'cn' | 'dn' | 'crt' | undefined;
+  readonly backlog: number;
+  readonly sendTimeoutMs: number;
+  readonly sendTimeoutClose: boolean;
+  readonly nodelay: boolean;
+  readonly tls: TlsSettings | undefined;
+  readonly ws: WsSettings | undefined;
+}
+
+export interface TlsSettings {
+  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  readonly maxVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  readonly handshakeTimeoutMs: number;
+  /** Undefined: the self-signed certificate of the data directory. */
+  readonly keyFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly caCertFile: string | undefined;
+  readonly dhFile: string | undefined;
+  readonly verifyPeer: boolean;
+  readonly failIfNoPeerCert: boolean;
+  readonly ciphers: string | undefined;
+  readonly pskCiphers: string | undefined;
+  readonly reuseSessions: boolean;
+  readonly honorCipherOrder: boolean;
+}
+
+export interface WsSettings {
+  readonly mqttPath: string;
+  readonly verifyProtocolHeader: boolean;
+  readonly proxyAddressHeader: string | undefined;
+  readonly proxyPortHeader: string | undefined;
+  readonly compress: boolean;
+  readonly deflate: WsDeflateSettings;
+  /** 0: no limit of its own; mqtt.max_packet_size still holds. */
+  readonly maxFrameBytes: number;
+  /** Connection ends after so long without any frame; 0: never. */
+  readonly idleTimeoutMs: number;
+}
+
+export interface WsDeflateSettings {
+  readonly level: number | undefined;
+  readonly memLevel: number | undefined;
+  readonly strategy: 'default' | 'filtered' | 'huffman_only' | 'rle' | undefined;
+  readonly serverContextTakeover: boolean;
+  readonly clientContextTakeover: boolean;
+  readonly serverMaxWindowBits: number | undefined;
+  readonly clientMaxWindowBits: number | undefined;
+}

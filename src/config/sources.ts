@@ -1,0 +1,123 @@
+// Where values come from, in the order in which they win: the main file, the plugins' files beside
+// it, the environment, the command line. Gives assignments as they were written; what they mean is
+// load.ts' business.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import type { ConfigProblem } from './config-error.ts';
+import { allKeys, findKey } from './keys.ts';
+import { nearest } from './nearest.ts';
+import { parseConf } from './parse.ts';
+
+export interface Assignment {
+  readonly key: string;
+  readonly value: string;
+  /** Shown in errors and as the origin of the value. */
+  readonly where: string;
+}
+
+export interface Gathered {
+  readonly assignments: Assignment[];
+  readonly problems: ConfigProblem[];
+}
+
+/** The main file, then `plugins/*.conf` beside it by name. */
+export function fromFiles(configFile: string): Gathered {
+  const found: Gathered = { assignments: [], problems: [] };
+  for (const file of [configFile, ...pluginFiles(configFile)]) readInto(found, file);
+  return found;
+}
+
+function pluginFiles(configFile: string): string[] {
+  const directory = join(dirname(configFile), 'plugins');
+  try {
+    const names = readdirSync(directory).filter((name) => name.endsWith('.conf'));
+    return names.sort().map((name) => join(directory, name));
+  } catch (error) {
+    // A configuration of one file alone is whole.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function readInto(found: Gathered, file: string): void {
+  const shown = showPath(file);
+  let source: string;
+  try {
+    source = readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    const text = `Cannot read the configuration file: ${reason === 'ENOENT' ? 'it does not exist' : reason}`;
+    found.problems.push({ where: shown, key: '', text });
+    return;
+  }
+  const { lines, bad } = parseConf(source);
+  for (const { line, key, value } of lines) {
+    found.assignments.push({ key, value, where: `${shown}:${line}` });
+  }
+  for (const { line, key, text } of bad) {
+    found.problems.push({ where: `${shown}:${line}`, key, text });
+  }
+}
+
+const prefix = 'BROKER_';
+
+/** `BROKER_ZONE__EXTERNAL__MAX_INFLIGHT=64` → `zone.external.max_inflight`. */
+export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Gathered {
+  const found: Gathered = { assignments: [], problems: [] };
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.toUpperCase().startsWith(prefix) || value === undefined) continue;
+    const key = name.slice(prefix.length).toLowerCase().replaceAll('__', '.');
+    const where = `environment ${name}`;
+    if (key.includes('.') || findKey(key)) {
+      found.assignments.push({ key, value, where });
+      continue;
+    }
+    // Others use the prefix too: Kubernetes sets BROKER_PORT and the like for a service of that
+    // name. Only what looks like a slip in one of our keys is an error.
+    const meant = slipOf(key);
+    if (meant === undefined) continue;
+    const text = `Cannot use ${name}: unknown key, did you mean ${variableOf(meant)}?`;
+    found.problems.push({ where, key, text });
+  }
+  return found;
+}
+
+function slipOf(key: string): string | undefined {
+  const fixed = allKeys.map(({ pattern }) => pattern).filter((pattern) => !/[$(<]/.test(pattern));
+  const singleUnderscores = fixed.find((pattern) => pattern.replaceAll('.', '_') === key);
+  return (
+    singleUnderscores ??
+    nearest(
+      key,
+      fixed.filter((pattern) => !pattern.includes('.')),
+    )
+  );
+}
+
+function variableOf(key: string): string {
+  return prefix + key.replaceAll('.', '__').toUpperCase();
+}
+
+/** `--set key=value`, as often as wanted; the last one of a key wins. */
+export function fromCommandLine(sets: readonly string[]): Gathered {
+  const found: Gathered = { assignments: [], problems: [] };
+  for (const set of sets) {
+    const equals = set.indexOf('=');
+    const key = set.slice(0, Math.max(0, equals)).trim();
+    const value = set.slice(equals + 1).trim();
+    if (equals > 0) found.assignments.push({ key, value, where: '--set' });
+    else
+      found.problems.push({
+        where: '--set',
+        key: set,
+        text: `Cannot read "${set}": expected key=value`,
+      });
+  }
+  return found;
+}
+
+function showPath(file: string): string {
+  const fromHere = relative(process.cwd(), file);
+  return fromHere.startsWith('..') ? file : fromHere;
+}
