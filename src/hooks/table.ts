@@ -1,0 +1,176 @@
+// Every extension point of the broker: its name, what it is given, what it may answer. Three kinds:
+// *told* hooks learn that something happened; *asked* hooks decide (first answer that is not
+// 'ignore' wins); *folded* hooks may change what goes on down the path. Add a hook here or nowhere.
+
+import type { Properties, ProtocolVersion, QoS, SubscribeFilter } from '#wire/packet';
+
+/** A connected client as hooks see it. One object per connection: compare by identity if useful. */
+export interface ClientInfo {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly address: string;
+  readonly port: number;
+  readonly zone: string;
+  /** `mqtt:tcp`, `mqtt:ssl`, … */
+  readonly listener: string;
+  readonly version: ProtocolVersion;
+  readonly protocolName: 'MQIsdp' | 'MQTT';
+  readonly isBridge: boolean;
+  readonly cleanStart: boolean;
+  readonly keepaliveSeconds: number;
+  readonly mountpoint: string;
+  readonly isSuperuser: boolean;
+  readonly isAnonymous: boolean;
+  readonly connectedAtMs: number;
+}
+
+/** What a client showed when it connected. Held only while authentication runs. */
+export interface Credentials {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly password: Buffer | undefined;
+  readonly address: string;
+  readonly port: number;
+  readonly localPort: number;
+  readonly zone: string;
+  readonly listener: string;
+  readonly version: ProtocolVersion;
+  readonly wsCookie: string | undefined;
+  readonly commonName: string | undefined;
+  readonly distinguishedName: string | undefined;
+}
+
+/** `reasonCode` is an MQTT 5 code; CONNACKs of older versions get its nearest relative. */
+export type AuthVerdict =
+  | { readonly allow: true; readonly isSuperuser?: boolean; readonly mountpoint?: string }
+  | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
+
+/** One AUTH (or CONNECT) of an enhanced authentication; `exchange` is new for every exchange. */
+export interface AuthStep {
+  readonly method: string;
+  readonly data: Buffer | undefined;
+  readonly credentials: Credentials;
+  readonly isReauthentication: boolean;
+  /** A place for the handler's own state between the steps of one exchange. */
+  readonly exchange: { state?: unknown };
+}
+export type AuthAnswer =
+  | { readonly continue: true; readonly data?: Buffer }
+  | { readonly allow: true; readonly data?: Buffer; readonly isSuperuser?: boolean }
+  | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
+
+/** A message as hooks see it; core's Message is one. */
+export interface MessageView {
+  readonly id: string;
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: QoS;
+  readonly retain: boolean;
+  readonly properties: Properties | undefined;
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly timestampMs: number;
+}
+/** What a folding hook may change; everything else stays. */
+export interface MessageChange {
+  readonly topic?: string;
+  readonly payload?: Buffer;
+  readonly qos?: QoS;
+  readonly retain?: boolean;
+  readonly properties?: Properties;
+}
+
+export type DropReason =
+  | 'no_subscribers'
+  | 'queue_full'
+  | 'outbox_full'
+  | 'expired'
+  | 'no_local'
+  | 'too_large'
+  | 'qos0_offline'
+  | 'refused_by_hook';
+
+export interface SubscriptionView {
+  readonly filter: string;
+  readonly qos: QoS;
+  readonly isNew: boolean;
+}
+
+type Answer<T> = T | Promise<T>;
+
+export interface HookTable {
+  // asked
+  'tls_handshake.psk_lookup': (identity: string) => Buffer | 'ignore';
+  'client.authenticate': (credentials: Credentials) => Answer<AuthVerdict | 'ignore'>;
+  'client.enhanced_auth': (step: AuthStep) => Answer<AuthAnswer | 'ignore'>;
+  'client.check_acl': (
+    client: ClientInfo,
+    action: 'publish' | 'subscribe',
+    topic: string,
+  ) => Answer<'allow' | 'deny' | 'ignore'>;
+
+  // folded: `undefined` leaves the value as it is
+  'client.subscribe': (
+    client: ClientInfo,
+    filters: readonly SubscribeFilter[],
+  ) => Answer<readonly SubscribeFilter[] | undefined>;
+  'client.unsubscribe': (
+    client: ClientInfo,
+    filters: readonly string[],
+  ) => Answer<readonly string[] | undefined>;
+  'message.publish': (message: MessageView) => Answer<MessageChange | 'drop' | undefined>;
+  /** Runs inside the delivery of every single copy, therefore never asynchronous. */
+  'message.deliver': (
+    client: ClientInfo,
+    message: MessageView,
+  ) => MessageChange | 'drop' | undefined;
+
+  // told
+  /** Also for refused connects, with the reason code that the client was given. */
+  'client.connected': (client: ClientInfo, reasonCode: number) => void;
+  'client.disconnected': (client: ClientInfo, reason: string) => void;
+  'session.created': (client: ClientInfo) => void;
+  'session.resumed': (client: ClientInfo) => void;
+  'session.subscribed': (client: ClientInfo, subscription: SubscriptionView) => void;
+  'session.unsubscribed': (client: ClientInfo, filter: string) => void;
+  'session.terminated': (clientId: string, username: string | undefined, reason: string) => void;
+  'message.acked': (client: ClientInfo, message: MessageView) => void;
+  'message.dropped': (
+    message: MessageView,
+    reason: DropReason,
+    clientId: string | undefined,
+  ) => void;
+}
+
+export type HookName = keyof HookTable;
+export type ToldHook =
+  | 'client.connected'
+  | 'client.disconnected'
+  | `session.${'created' | 'resumed' | 'subscribed' | 'unsubscribed' | 'terminated'}`
+  | 'message.acked'
+  | 'message.dropped';
+export type AskedHook =
+  | 'tls_handshake.psk_lookup'
+  | 'client.authenticate'
+  | 'client.enhanced_auth'
+  | 'client.check_acl';
+
+export const hookNames: readonly HookName[] = [
+  'tls_handshake.psk_lookup',
+  'client.authenticate',
+  'client.enhanced_auth',
+  'client.check_acl',
+  'client.subscribe',
+  'client.unsubscribe',
+  'message.publish',
+  'message.deliver',
+  'client.connected',
+  'client.disconnected',
+  'session.created',
+  'session.resumed',
+  'session.subscribed',
+  'session.unsubscribed',
+  'session.terminated',
+  'message.acked',
+  'message.dropped',
+];
