@@ -1,0 +1,331 @@
+// One client on one connection: what was agreed at CONNECT, and the verbs by which the broker speaks
+// to it. The packets it sends are handled in on-*.ts, each of which is given a Channel; bytes come
+// in through connection.ts. Law: after `close` nothing more is sent and nothing more is heard.
+
+import type { TokenBucket } from '#base/token-bucket';
+import { encodePacket } from '#wire/encode';
+import type { Packet, PacketType, Properties, ProtocolVersion, QoS, Will } from '#wire/packet';
+import { Reason, reasonWord } from '#wire/reason-codes';
+import type { ZoneSettings } from '#config/settings';
+import type { AuthAnswer, ClientInfo, Credentials } from '#hooks/table';
+import { AckOrder, type AckType } from './ack-order.ts';
+import type { InboundAliases, OutboundAliases } from './aliases.ts';
+import type { Core } from './context.ts';
+import type { Delivery, FrameRun, Link, Sent } from './delivery.ts';
+import type { ExpressSender } from './express-lane.ts';
+import type { Message } from './message.ts';
+import { Metric } from './metrics.ts';
+import { Outbox, sharedPieceBytesMin } from './outbox.ts';
+import type { ListenerFace, Transport, Wait } from './ports.ts';
+import { type Receiver, writePublish } from './publish-writer.ts';
+import type { Replay } from './replay.ts';
+import type { Route } from './router.ts';
+import type { Session } from './session.ts';
+
+/** No packet can be longer: five bytes of header and the largest remaining length. */
+export const anyPacketBytes: number = 268_435_460;
+
+/** How many bytes each acknowledgement takes without reason and properties. */
+const ackBytes = 4;
+const ackHeaders = { puback: 0x40, pubrec: 0x50, pubrel: 0x62, pubcomp: 0x70 } as const;
+const sentMetrics: { readonly [T in SentPacketType]: number } = {
+  puback: Metric.pubackSent,
+  pubrec: Metric.pubrecSent,
+  pubrel: Metric.pubrelSent,
+  pubcomp: Metric.pubcompSent,
+  connack: Metric.connack,
+  suback: Metric.suback,
+  unsuback: Metric.unsuback,
+  pingresp: Metric.pingresp,
+  disconnect: Metric.disconnectSent,
+  auth: Metric.auth,
+};
+/** What we send besides PUBLISH. */
+export type SentPacketType = Exclude<
+  PacketType,
+  'connect' | 'publish' | 'subscribe' | 'unsubscribe' | 'pingreq'
+>;
+
+/** Yes or no: the end of an AUTH exchange. */
+export type AuthOutcome = Exclude<AuthAnswer, { continue: true }>;
+
+/** An AUTH exchange under way; see enhanced-auth.ts. */
+export interface AuthExchange {
+  readonly method: string;
+  readonly credentials: Credentials;
+  readonly isReauthentication: boolean;
+  readonly exchange: { state?: unknown };
+  /** What waits for the outcome: a CONNECT, or the connection of a client that is connected. */
+  readonly settle: (outcome: AuthOutcome) => Wait;
+}
+
+export class Channel implements Link, Receiver, ExpressSender {
+  readonly core: Core;
+  readonly transport: Transport;
+  readonly listener: ListenerFace;
+  readonly zone: ZoneSettings;
+  readonly outbox: Outbox;
+  /** connecting: CONNECT has not been answered; open; closed: the last word has been said. */
+  state: 'connecting' | 'open' | 'closed' = 'connecting';
+  version: ProtocolVersion = 4;
+  /** Asked for on every packet, hence beside `version`. */
+  isV5 = false;
+  isBridge = false;
+  /** Set once the client is known. */
+  client: ClientInfo | undefined;
+  session: Session | undefined;
+  will: Will | undefined;
+  keepaliveSeconds = 0;
+  packetBytesMax: number = anyPacketBytes;
+  rawVersion: 0 | 4 | 5 = 0;
+  mountpoint = '';
+  isExpress = false;
+  /** Reason strings and user properties are wanted [MQTT-3.1.2-29]. */
+  wantsProblemInfo = true;
+  aliases: OutboundAliases | null = null;
+  inboundAliases: InboundAliases | null = null;
+  lastRoute: Route | null = null;
+  /** `publish_limit`, when the zone has one. */
+  pace: TokenBucket | undefined;
+  auth: AuthExchange | undefined;
+  authMethod: string | undefined;
+  #acks: AckOrder | undefined;
+  #replays: Replay[] | undefined;
+  receivedMessages = 0;
+  receivedPackets = 0;
+  sentMessages = 0;
+  sentPackets = 0;
+  readonly #onEnd: (reason: string) => void;
+
+  constructor(
+    core: Core,
+    transport: Transport,
+    listener: ListenerFace,
+    zone: ZoneSettings,
+    onEnd: (reason: string) => void,
+  ) {
+    this.core = core;
+    this.transport = transport;
+    this.listener = listener;
+    this.zone = zone;
+    this.#onEnd = onEnd;
+    this.outbox = new Outbox(transport, core.flusher, zone.maxOutboxBytes, core.metrics);
+  }
+
+  get isClosed(): boolean {
+    return this.state === 'closed';
+  }
+
+  get publisher(): ClientInfo {
+    return this.client as ClientInfo;
+  }
+
+  send(packet: Packet & { type: SentPacketType }): void {
+    if (this.state === 'closed') return;
+    const bytes = this.#fit(packet);
+    if (bytes === undefined) return;
+    this.outbox.copy(bytes, 0, bytes.length);
+    this.#countSent(packet.type);
+  }
+
+  /** Within the client's limit, at the cost of the words about it [MQTT-3.2.2-19] and its like. */
+  #fit(packet: Packet): Buffer | undefined {
+    const bytes = encodePacket(packet, this.version);
+    if (bytes.length <= this.packetBytesMax) return bytes;
+    if (!('properties' in packet)) return undefined;
+    const { reasonString: _, userProperties: __, ...bare } = packet.properties;
+    const shorter = encodePacket({ ...packet, properties: bare }, this.version);
+    return shorter.length <= this.packetBytesMax ? shorter : undefined;
+  }
+
+  /** Text for people, when the client has not asked to be spared it. */
+  problem(text: string | undefined): Properties {
+    return this.isV5 && this.wantsProblemInfo && text !== undefined ? { reasonString: text } : {};
+  }
+
+  #countSent(type: SentPacketType): void {
+    const { metrics } = this.core;
+    this.sentPackets++;
+    metrics.add(Metric.packetsSent);
+    metrics.add(sentMetrics[type]);
+  }
+
+  /** The common acknowledgement is four bytes; a reason or a text makes it a packet of its own. */
+  sendAck(
+    type: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp',
+    packetId: number,
+    reasonCode: number,
+    text?: string,
+  ): void {
+    if (this.state === 'closed') return;
+    if (this.isV5 && reasonCode !== 0) {
+      this.send({ type, packetId, reasonCode, properties: this.problem(text) });
+      return;
+    }
+    const at = this.outbox.reserve(ackBytes);
+    const slab = this.outbox.slab as Buffer;
+    slab[at] = ackHeaders[type];
+    slab[at + 1] = 2;
+    slab[at + 2] = packetId >> 8;
+    slab[at + 3] = packetId & 0xff;
+    this.#countSent(type);
+  }
+
+  sendPubrel(packetId: number): void {
+    this.sendAck('pubrel', packetId, Reason.success);
+  }
+
+  /** Acknowledges a publish once `wait` is over, never before an earlier one. */
+  acknowledge(type: AckType, packetId: number, reasonCode: number, wait: Wait): void {
+    if (wait === undefined && (this.#acks === undefined || this.#acks.size === 0)) {
+      this.sendAck(type, packetId, reasonCode);
+      return;
+    }
+    this.#acks ??= new AckOrder(
+      (kind, id, code) => this.sendAck(kind, id, code),
+      (error, kind, id) => this.#refuseUnstored(error, kind, id),
+    );
+    this.#acks.push(type, packetId, reasonCode, wait);
+  }
+
+  /** Publishes that wait for their acknowledgement. */
+  get unacknowledged(): number {
+    return this.#acks?.size ?? 0;
+  }
+
+  /** The store failed: the publisher must not believe that the message is safe. */
+  #refuseUnstored(error: unknown, type: AckType, packetId: number): void {
+    this.core.log.error('store.failed', { clientId: this.client?.clientId, error });
+    if (type === 'pubrec') this.session?.awaitingRel.delete(packetId);
+    if (this.isV5) {
+      const text = 'Cannot store the message: the store failed';
+      this.sendAck(type, packetId, Reason.implementationSpecificError, text);
+    } else {
+      this.close('store_failed');
+    }
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.outbox.hasRoom(bytes);
+  }
+
+  sendRun(run: FrameRun): boolean {
+    const length = run.end - run.start;
+    if (!this.outbox.hasRoom(length) || this.session?.isClearForQos0 !== true) return false;
+    if (length < sharedPieceBytesMin) {
+      this.outbox.copy(run.bytes, run.start, run.end);
+    } else {
+      run.piece ??= Buffer.from(run.bytes.subarray(run.start, run.end));
+      this.outbox.share(run.piece);
+    }
+    const { counts } = this.core.metrics;
+    const { count } = run;
+    this.sentMessages += count;
+    this.sentPackets += count;
+    (counts[Metric.packetsSent] as number) += count;
+    (counts[Metric.publishSent] as number) += count;
+    (counts[Metric.messagesSent] as number) += count;
+    (counts[Metric.qos0Sent] as number) += count;
+    return true;
+  }
+
+  sendPublish(
+    message: Message,
+    delivery: Delivery,
+    qos: QoS,
+    packetId: number,
+    isDuplicate: boolean,
+  ): Sent {
+    const { hooks, metrics, timers } = this.core;
+    let seen = message;
+    if (hooks.has('message.deliver')) {
+      const asked = this.#askDeliver(message);
+      if (asked === undefined) return 'dropped';
+      seen = asked;
+    }
+    const sent = writePublish(this, seen, delivery, qos, packetId, isDuplicate, timers.nowMs);
+    if (sent !== 'sent') return sent;
+    this.sentMessages++;
+    this.sentPackets++;
+    metrics.add(Metric.packetsSent);
+    metrics.add(Metric.publishSent);
+    metrics.sent(qos);
+    return 'sent';
+  }
+
+  #askDeliver(message: Message): Message | undefined {
+    const { hooks } = this.core;
+    let seen = message;
+    for (const { owner, call } of hooks.listeners('message.deliver') ?? []) {
+      try {
+        const answer = call(this.publisher, seen);
+        if (answer === 'drop') return undefined;
+        if (answer !== undefined) seen = seen.with(answer);
+      } catch (error) {
+        hooks.report('message.deliver', owner, error);
+      }
+    }
+    return seen;
+  }
+
+  /** Retained messages for a new subscription; they leave as fast as the client reads. */
+  replay(replay: Replay): void {
+    (this.#replays ??= []).push(replay);
+    this.#stepReplays();
+  }
+
+  #stepReplays(): void {
+    const { session } = this;
+    while (session !== undefined && this.#replays !== undefined) {
+      const replay = this.#replays[0];
+      if (replay === undefined) {
+        this.#replays = undefined;
+      } else if (replay.step(session)) {
+        // What it left over goes on in the next turn, or when the socket has drained.
+        if (this.outbox.isFlowing) setImmediate(() => this.#stepReplays());
+        return;
+      } else {
+        this.#replays.shift();
+      }
+    }
+  }
+
+  /** The transport has sent what it held back. */
+  drained(): void {
+    this.outbox.drained();
+    if (this.state !== 'open') return;
+    this.session?.pump();
+    if (this.#replays !== undefined) this.#stepReplays();
+  }
+
+  evict(reason: 'conflict' | 'discard' | 'kicked'): void {
+    const code = reason === 'kicked' ? Reason.administrativeAction : Reason.sessionTakenOver; // [MQTT-3.1.4-3]
+    this.close(reason, code);
+  }
+
+  /**
+   * Ends the connection. An MQTT 5 client that is connected is told the code [MQTT-4.13.1-1], with
+   * a text if there is one. `reason` is the word that statistics and hooks see.
+   */
+  close(reason: string, code?: number, properties?: Properties): void {
+    if (this.state === 'closed') return;
+    if (code !== undefined && this.isV5 && this.state === 'open') {
+      const words = this.wantsProblemInfo ? (properties ?? {}) : {};
+      this.send({ type: 'disconnect', reasonCode: code, properties: words });
+    }
+    this.state = 'closed';
+    this.#onEnd(reason);
+    this.outbox.end();
+  }
+
+  /** Ends the connection because of what the client did. */
+  closeFor(code: number, text: string): void {
+    this.core.log.info('client.refused', {
+      clientId: this.client?.clientId,
+      peer: this.transport.peer.address,
+      reason: reasonWord(code),
+      text,
+    });
+    this.close(reasonWord(code), code, { reasonString: text });
+  }
+}

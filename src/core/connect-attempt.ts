@@ -1,0 +1,104 @@
+// A CONNECT under way: what the stages of on-connect.ts find out, until there is a session or a
+// refusal. Also how a refusal is told, by protocol version.
+
+import type { ConnectPacket, Properties } from '#wire/packet';
+import { connackCodeV3, reasonWord } from '#wire/reason-codes';
+import type { ClientInfo, Credentials } from '#hooks/table';
+import type { Channel } from './channel.ts';
+import type { Staged } from './stages.ts';
+
+export class ConnectAttempt implements Staged {
+  readonly channel: Channel;
+  readonly packet: ConnectPacket;
+  clientId: string;
+  username: string | undefined;
+  /** We made the client id up; an MQTT 5 client is told. */
+  isAssigned = false;
+  isSuperuser = false;
+  isAnonymous = false;
+  mountpoint: string;
+  /** The last word of an enhanced authentication, for the CONNACK. */
+  authData: Buffer | undefined;
+  isDone = false;
+
+  constructor(channel: Channel, packet: ConnectPacket) {
+    this.channel = channel;
+    // Password and will lie in the read buffer; an attempt may outlive it.
+    const { password, will } = packet;
+    this.packet = {
+      ...packet,
+      password: password && Buffer.from(password),
+      will: will && { ...will, payload: Buffer.from(will.payload) },
+    };
+    this.clientId = packet.clientId;
+    this.username = packet.username;
+    this.mountpoint = channel.zone.mountpoint ?? '';
+  }
+
+  keep(): void {}
+
+  get credentials(): Credentials {
+    const { transport, listener } = this.channel;
+    const { peer } = transport;
+    return {
+      clientId: this.clientId,
+      username: this.username,
+      password: this.packet.password,
+      address: peer.address,
+      port: peer.port,
+      localPort: peer.localPort,
+      zone: this.channel.zone.name,
+      listener: listener.protocol,
+      version: this.packet.version,
+      wsCookie: peer.wsCookie,
+      commonName: peer.tls?.commonName,
+      distinguishedName: peer.tls?.distinguishedName,
+    };
+  }
+
+  /** The client as hooks will see it. */
+  clientInfo(): ClientInfo {
+    const { packet, channel } = this;
+    const { peer } = channel.transport;
+    return {
+      clientId: this.clientId,
+      username: this.username,
+      address: peer.address,
+      port: peer.port,
+      zone: channel.zone.name,
+      listener: channel.listener.protocol,
+      version: packet.version,
+      protocolName: packet.version === 3 ? 'MQIsdp' : 'MQTT',
+      isBridge: packet.isBridge,
+      cleanStart: packet.cleanStart,
+      keepaliveSeconds: channel.keepaliveSeconds,
+      mountpoint: this.mountpoint,
+      isSuperuser: this.isSuperuser,
+      isAnonymous: this.isAnonymous,
+      connectedAtMs: channel.core.timers.nowMs,
+    };
+  }
+
+  /** CONNACK with a code, then the end [MQTT-3.1.4-2], [MQTT-3.2.2-7]. */
+  refuse(code: number, text: string, properties: Properties = {}): void {
+    this.isDone = true;
+    const { channel } = this;
+    const { core } = channel;
+    const word = reasonWord(code);
+    core.log.info('connect.refused', {
+      clientId: this.clientId,
+      username: this.username,
+      peer: channel.transport.peer.address,
+      reason: word,
+      text,
+    });
+    channel.send({
+      type: 'connack',
+      sessionPresent: false, // [MQTT-3.2.2-6]
+      reasonCode: channel.isV5 ? code : connackCodeV3(code),
+      properties: { ...channel.problem(text), ...properties },
+    });
+    core.hooks.tell('client.connected', this.clientInfo(), code);
+    channel.close(word);
+  }
+}

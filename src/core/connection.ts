@@ -1,0 +1,244 @@
+// One network connection: bytes in, packets to their handlers, and the end of it. Awaiting CONNECT →
+// open → closed. A new packet or feature is a new on-*.ts or a stage there, never a branch here.
+// Laws: whatever a packet does, it ends this connection at most; while a handler waits nothing more
+// is read, so packets are handled in the order they came.
+
+import { WheelTimer } from '#base/timers';
+import { decodePacket } from '#wire/decode';
+import { type FrameSink, Framer } from '#wire/framer';
+import type {
+  AuthPacket,
+  ConnectPacket,
+  DisconnectPacket,
+  Packet,
+  SubscribePacket,
+  UnsubscribePacket,
+} from '#wire/packet';
+import { packetTypes } from '#wire/packet';
+import { ProtocolError } from '#wire/protocol-error';
+import { Reason } from '#wire/reason-codes';
+import type { ZoneSettings } from '#config/settings';
+import { Channel } from './channel.ts';
+import type { Core } from './context.ts';
+import { leave } from './leave.ts';
+import { Metric } from './metrics.ts';
+import { onAcknowledgement } from './on-acks.ts';
+import { onAuth } from './on-auth.ts';
+import { onConnect } from './on-connect.ts';
+import { onDisconnect } from './on-disconnect.ts';
+import { onPublish } from './on-publish.ts';
+import { onSubscribe } from './on-subscribe.ts';
+import { onUnsubscribe } from './on-unsubscribe.ts';
+import type { ListenerFace, Transport, TransportSink, Wait } from './ports.ts';
+import { refuseFirst } from './refuse-first.ts';
+
+type OnFrame = (channel: Channel, bytes: Buffer, start: number, body: number, end: number) => Wait;
+
+/** Handlers by packet type; a type that only servers send has none [MQTT-3.1.0-1] and its like. */
+const handlers: readonly (OnFrame | undefined)[] = handlerTable({
+  connect: () => {
+    // [MQTT-3.1.0-2]
+    throw new ProtocolError(Reason.protocolError, 'Cannot take a second CONNECT');
+  },
+  publish: onPublish,
+  puback: onAcknowledgement,
+  pubrec: onAcknowledgement,
+  pubrel: onAcknowledgement,
+  pubcomp: onAcknowledgement,
+  subscribe: decoded<SubscribePacket>(Metric.subscribe, onSubscribe),
+  unsubscribe: decoded<UnsubscribePacket>(Metric.unsubscribe, onUnsubscribe),
+  pingreq: decoded(Metric.pingreq, (channel) => channel.send({ type: 'pingresp' })), // [MQTT-3.12.4-1]
+  disconnect: decoded<DisconnectPacket>(Metric.disconnectReceived, onDisconnect),
+  auth: decoded<AuthPacket>(Metric.auth, onAuth),
+});
+
+/** Before the session is open: CONNECT, then only what enhanced authentication needs. */
+const firstHandler = decoded<ConnectPacket>(Metric.connect, onConnect);
+
+export class Connection extends WheelTimer implements TransportSink, FrameSink {
+  readonly channel: Channel;
+  readonly #framer: Framer;
+  #lastHeardMs: number;
+  #hasConnected = false;
+  #isWaiting = false;
+  #onGone: (connection: Connection) => void;
+
+  constructor(
+    core: Core,
+    transport: Transport,
+    listener: ListenerFace,
+    zone: ZoneSettings,
+    onGone: (connection: Connection) => void,
+  ) {
+    super();
+    this.channel = new Channel(core, transport, listener, zone, (reason) => this.#end(reason));
+    this.#framer = new Framer(zone.maxPacketBytes);
+    this.#lastHeardMs = core.timers.nowMs;
+    this.#onGone = onGone;
+    core.timers.schedule(this, zone.idleTimeoutMs);
+  }
+
+  receive(bytes: Buffer, start: number, end: number): void {
+    const { channel } = this;
+    const { core } = channel;
+    if (channel.state === 'closed') return;
+    this.#lastHeardMs = core.timers.nowMs;
+    core.metrics.add(Metric.bytesReceived, end - start);
+    try {
+      this.#framer.push(this, bytes, start, end);
+    } catch (error) {
+      this.#fail(error);
+    }
+    core.express.flush();
+  }
+
+  frame(bytes: Buffer, start: number, body: number, end: number): boolean {
+    const { channel } = this;
+    const type = (bytes[start] as number) >> 4;
+    channel.receivedPackets++;
+    let wait: Wait;
+    if (type === packetTypes.publish && channel.state === 'open') {
+      wait = onPublish(channel, bytes, start, body, end);
+      if (wait === undefined) return true;
+    } else {
+      channel.core.express.flush();
+      wait = this.#handle(type, bytes, start, body, end);
+      if (wait === undefined) return channel.state !== 'closed';
+    }
+    this.#waitFor(wait);
+    return false;
+  }
+
+  #handle(type: number, bytes: Buffer, start: number, body: number, end: number): Wait {
+    const { channel } = this;
+    if (!this.#hasConnected) {
+      if (type !== packetTypes.connect) {
+        channel.close('proto_not_connected'); // [MQTT-3.1.0-1]
+        return undefined;
+      }
+      this.#hasConnected = true;
+      try {
+        const wait = firstHandler(channel, bytes, start, body, end);
+        this.#framer.isMinimal = channel.isV5;
+        return wait;
+      } catch (error) {
+        if (error instanceof ProtocolError) refuseFirst(channel, error, bytes, body, end);
+        throw error;
+      }
+    }
+    if (channel.state === 'connecting' && !authPackets.has(type)) {
+      // [MQTT-3.1.2-30]
+      throw new ProtocolError(Reason.protocolError, 'Cannot take this packet before CONNACK');
+    }
+    const handler = handlers[type];
+    if (handler === undefined) {
+      throw new ProtocolError(
+        Reason.protocolError,
+        `Cannot take packet type ${type} from a client`,
+      );
+    }
+    return handler(channel, bytes, start, body, end);
+  }
+
+  #waitFor(wait: Promise<void>): void {
+    this.#isWaiting = true;
+    this.channel.transport.pause();
+    wait.then(
+      () => this.#goOn(),
+      (error: unknown) => {
+        this.#isWaiting = false;
+        this.#fail(error);
+      },
+    );
+  }
+
+  #goOn(): void {
+    this.#isWaiting = false;
+    const { channel } = this;
+    if (channel.isClosed) return;
+    try {
+      this.#framer.resume(this);
+    } catch (error) {
+      this.#fail(error);
+    }
+    channel.core.express.flush();
+    if (!this.#isWaiting && !channel.isClosed) channel.transport.resume();
+  }
+
+  /** A ProtocolError is the client's doing; anything else is ours, and still ends only this client. */
+  #fail(error: unknown): void {
+    const { channel } = this;
+    if (error instanceof ProtocolError) {
+      channel.closeFor(error.reasonCode, error.message);
+      return;
+    }
+    channel.core.log.error('connection.failed', { clientId: channel.client?.clientId, error });
+    channel.close('internal_error', Reason.unspecifiedError);
+  }
+
+  drained(): void {
+    this.channel.drained();
+  }
+
+  closed(reason: string): void {
+    const { channel } = this;
+    channel.outbox.close();
+    if (channel.state !== 'closed') {
+      channel.state = 'closed';
+      this.#end(reason);
+    }
+    this.#onGone(this);
+  }
+
+  /** The client has nothing more to say, and neither have we. */
+  #end(reason: string): void {
+    this.channel.core.timers.cancel(this);
+    leave(this.channel, reason);
+  }
+
+  /** The connection's own timer: first the wait for CONNECT, then the keepalive [MQTT-3.1.2-22]. */
+  override fire(): void {
+    const { channel } = this;
+    const { timers } = channel.core;
+    if (channel.state === 'connecting') {
+      const leftMs = this.#hasConnected ? channel.zone.idleTimeoutMs : 0;
+      if (leftMs > 0 && timers.nowMs - this.#lastHeardMs < leftMs) timers.schedule(this, leftMs);
+      else channel.close('idle_timeout');
+      return;
+    }
+    const limitMs = channel.keepaliveSeconds * channel.zone.keepaliveBackoff * 2000;
+    if (limitMs === 0) return;
+    const idleMs = timers.nowMs - this.#lastHeardMs;
+    if (idleMs >= limitMs && !this.#isWaiting) {
+      channel.close('keepalive_timeout', Reason.keepaliveTimeout);
+    } else {
+      timers.schedule(this, Math.max(limitMs - idleMs, 1000));
+    }
+  }
+}
+
+const authPackets: ReadonlySet<number> = new Set([packetTypes.auth, packetTypes.disconnect]);
+
+/** A handler that wants the packet as a value. */
+function decoded<P extends Packet>(
+  metric: number,
+  on: (channel: Channel, packet: P) => Wait | void,
+): OnFrame {
+  return (channel, bytes, start, body, end) => {
+    const { metrics } = channel.core;
+    metrics.add(Metric.packetsReceived);
+    metrics.add(metric);
+    const header = bytes[start] as number;
+    return on(channel, decodePacket(header, bytes, body, end, channel.version) as P) as Wait;
+  };
+}
+
+function handlerTable(
+  table: Partial<Record<keyof typeof packetTypes, OnFrame>>,
+): readonly (OnFrame | undefined)[] {
+  const byNumber: (OnFrame | undefined)[] = new Array<undefined>(16).fill(undefined);
+  for (const [name, handler] of Object.entries(table)) {
+    byNumber[packetTypes[name as keyof typeof packetTypes]] = handler;
+  }
+  return byNumber;
+}

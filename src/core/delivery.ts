@@ -1,0 +1,97 @@
+// How one session wants one stream of messages: the options of its subscription, or of all its
+// subscriptions that match the same topic taken together (one copy, the highest QoS, all
+// subscription identifiers). Also the two faces through which messages reach a session: itself, and
+// the link to its client while there is one.
+
+import type { QoS } from '#wire/packet';
+import type { Message } from './message.ts';
+import type { Wait } from './ports.ts';
+
+/** Receives messages; sessions are the only ones. */
+export interface Subscriber {
+  readonly clientId: string;
+  readonly link: Link | null;
+  /** Waits only for a store that must have the message before it is acknowledged. */
+  deliver(message: Message, delivery: Delivery): Wait;
+  /** Connected and with room in its window. */
+  readonly isReady: boolean;
+}
+
+/** The connection under a session, as the session and the express lane use it. */
+export interface Link {
+  /** The layout of frames that may be sent as they came: 4 (v3.1 and v3.1.1), 5, or 0 for none. */
+  readonly rawVersion: 0 | 4 | 5;
+  /** The most bytes the client accepts in one packet. */
+  readonly packetBytesMax: number;
+  /**
+   * Sends whole QoS 0 frames as they came. `piece` is memory that may be shared, when it pays.
+   * False: over the client's bound, nothing was taken.
+   */
+  sendRun(run: FrameRun): boolean;
+  sendPublish(
+    message: Message,
+    delivery: Delivery,
+    qos: QoS,
+    packetId: number,
+    isDuplicate: boolean,
+  ): Sent;
+  sendPubrel(packetId: number): void;
+  /** Whether the client's outbox takes so many bytes more. */
+  hasRoom(bytes: number): boolean;
+  /** Ends the connection because its session went to another one or ended. */
+  evict(reason: 'conflict' | 'discard' | 'kicked'): void;
+}
+
+/** What became of a PUBLISH offered to a link; only QoS 0 finds it full, others ask `hasRoom` first. */
+export type Sent = 'sent' | 'full' | 'too_large' | 'dropped';
+
+/** Consecutive QoS 0 frames of one topic in a read buffer. */
+export interface FrameRun {
+  bytes: Buffer;
+  start: number;
+  end: number;
+  count: number;
+  /** The same bytes in memory of their own, made by the first receiver for which that pays. */
+  piece: Buffer | null;
+}
+
+/** A shared subscription that takes back what a member could not finish. */
+export interface Regroup {
+  redispatch(message: Message, from: Subscriber): void;
+}
+
+export interface Delivery {
+  readonly session: Subscriber;
+  readonly qos: QoS;
+  readonly noLocal: boolean;
+  readonly retainAsPublished: boolean;
+  readonly subscriptionIds: readonly number[] | undefined;
+  /** Set when the message came through a shared subscription: it may have to go to another member. */
+  readonly group: Regroup | undefined;
+  /** A retained message sent because of a SUBSCRIBE: its retain flag is 1 [MQTT-3.3.1-8]. */
+  readonly isReplay: boolean;
+  /** Nothing here asks for bytes of its own: no identifiers, no no-local. */
+  readonly isPlain: boolean;
+  /** The single subscriptions, when some but not all of them refuse the client's own messages. */
+  readonly mixed: readonly Delivery[] | undefined;
+}
+
+/** One copy for overlapping subscriptions of a session. */
+export function mergeDeliveries(parts: readonly Delivery[]): Delivery {
+  const first = parts[0] as Delivery;
+  if (parts.length === 1) return first;
+  const ids = parts.flatMap((part) => part.subscriptionIds ?? []);
+  const noLocal = parts.every((part) => part.noLocal);
+  const isMixed = !noLocal && parts.some((part) => part.noLocal);
+  return {
+    session: first.session,
+    qos: Math.max(...parts.map((part) => part.qos)) as QoS,
+    noLocal,
+    retainAsPublished: parts.some((part) => part.retainAsPublished),
+    subscriptionIds: ids.length > 0 ? ids : undefined,
+    group: undefined,
+    isReplay: false,
+    isPlain: ids.length === 0 && !noLocal && !isMixed,
+    mixed: isMixed ? parts : undefined,
+  };
+}

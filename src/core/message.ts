@@ -1,0 +1,228 @@
+// The broker's message, not a packet: what was published, by whom, when. A message that came from a
+// client is *borrowed* at first: its bytes lie in the read buffer and are gone when the read is
+// handled. Whoever keeps it longer calls `own()` before that. The frame it came in is kept with it,
+// because most receivers can be sent those very bytes.
+
+import { encodePublish } from '#wire/encode-publish';
+import type { Properties, QoS } from '#wire/packet';
+import type { MessageChange, MessageView } from '#hooks/table';
+import { MessageIds } from '#base/ids';
+import { FrameArena } from './frame-arena.ts';
+
+/** Who published. One object per connection, shared by all its messages. */
+export interface Publisher {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly address: string;
+  readonly port: number;
+}
+
+const ids = new MessageIds(Date.now);
+const arena = new FrameArena();
+const noBytes: Buffer = Buffer.alloc(0);
+
+/** A layout is a protocol family and the presence of a packet id; all receivers of one share bytes. */
+const layoutOf = (isV5: boolean, hasPacketId: boolean): number =>
+  (isV5 ? 2 : 0) + (hasPacketId ? 1 : 0);
+
+export class Message implements MessageView {
+  readonly topic: string;
+  readonly qos: QoS;
+  readonly retain: boolean;
+  readonly properties: Properties | undefined;
+  readonly from: Publisher;
+  readonly timestampMs: number;
+  /** Wall clock; Infinity: never. */
+  readonly expiresAtMs: number;
+  #id: string | undefined;
+
+  #bytes: Buffer = noBytes;
+  #payloadStart = 0;
+  #payloadEnd = 0;
+  #isBorrowed = false;
+  /** The frame it came in, or -1; valid for receivers of the same layout. */
+  #frameStart = 0;
+  #frameLayout = -1;
+  #frameIdAt = 0;
+  #encoded: (Buffer | undefined)[] | undefined;
+
+  constructor(
+    topic: string,
+    payload: Buffer,
+    qos: QoS,
+    retain: boolean,
+    properties: Properties | undefined,
+    from: Publisher,
+    timestampMs: number,
+  ) {
+    this.topic = topic;
+    this.qos = qos;
+    this.retain = retain;
+    this.properties = properties;
+    this.from = from;
+    this.timestampMs = timestampMs;
+    const expiry = properties === undefined ? undefined : properties.messageExpirySeconds;
+    this.expiresAtMs =
+      expiry === undefined ? Number.POSITIVE_INFINITY : timestampMs + expiry * 1000;
+    if (payload !== noBytes) {
+      this.#bytes = payload;
+      this.#payloadEnd = payload.length;
+    }
+  }
+
+  /**
+   * A message whose frame is `bytes[frameStart..frameEnd)`. `frameIdAt` is where its packet id
+   * stands (0: none). `isReusable` is false when the frame says something for the receiving broker
+   * alone (a topic alias, a topic that gets a mountpoint).
+   */
+  static borrowed(
+    topic: string,
+    header: number,
+    properties: Properties | undefined,
+    from: Publisher,
+    timestampMs: number,
+    bytes: Buffer,
+    frameStart: number,
+    frameIdAt: number,
+    payloadStart: number,
+    frameEnd: number,
+    isV5: boolean,
+    isReusable: boolean,
+  ): Message {
+    const qos = ((header >> 1) & 3) as QoS;
+    const retain = (header & 1) === 1;
+    const message = new Message(topic, noBytes, qos, retain, properties, from, timestampMs);
+    message.#bytes = bytes;
+    message.#payloadStart = payloadStart;
+    message.#payloadEnd = frameEnd;
+    message.#isBorrowed = true;
+    if (isReusable) {
+      message.#frameStart = frameStart;
+      message.#frameLayout = layoutOf(isV5, qos > 0);
+      message.#frameIdAt = frameIdAt;
+    } else {
+      message.#frameStart = payloadStart;
+    }
+    return message;
+  }
+
+  get id(): string {
+    return (this.#id ??= ids.next());
+  }
+
+  get clientId(): string {
+    return this.from.clientId;
+  }
+
+  get username(): string | undefined {
+    return this.from.username;
+  }
+
+  get payload(): Buffer {
+    return this.#bytes.subarray(this.#payloadStart, this.#payloadEnd);
+  }
+
+  get payloadBytes(): number {
+    return this.#payloadEnd - this.#payloadStart;
+  }
+
+  isExpired(nowMs: number): boolean {
+    return this.expiresAtMs <= nowMs;
+  }
+
+  /** Makes the message independent of the read buffer. Cheap when it is already. */
+  own(): this {
+    if (this.#isBorrowed) {
+      arena.hold(this.#bytes, this.#frameStart, this.#payloadEnd);
+      this.#moveTo(arena.block, arena.at);
+      this.#isBorrowed = false;
+    }
+    return this;
+  }
+
+  /** Leaves the arena's block, which would live as long as this message does. */
+  compact(): this {
+    if (this.#bytes.length > 2 * (this.#payloadEnd - this.#frameStart) + 64) {
+      const own = Buffer.allocUnsafeSlow(this.#payloadEnd - this.#frameStart);
+      this.#bytes.copy(own, 0, this.#frameStart, this.#payloadEnd);
+      this.#moveTo(own, 0);
+      this.#isBorrowed = false;
+    }
+    return this.own();
+  }
+
+  #moveTo(bytes: Buffer, at: number): void {
+    const by = at - this.#frameStart;
+    this.#bytes = bytes;
+    this.#payloadStart += by;
+    this.#payloadEnd += by;
+    this.#frameStart += by;
+    this.#frameIdAt += by;
+  }
+
+  /** The same message with what a hook changed. It has no frame: its bytes would be the old ones. */
+  with(change: MessageChange): Message {
+    const changed = new Message(
+      change.topic ?? this.topic,
+      change.payload ?? (this.#isBorrowed ? Buffer.from(this.payload) : this.payload),
+      change.qos ?? this.qos,
+      change.retain ?? this.retain,
+      change.properties ?? this.properties,
+      this.from,
+      this.timestampMs,
+    );
+    changed.#id = this.#id;
+    return changed;
+  }
+
+  /**
+   * A frame of this message in the layout asked for: the one it came in when that fits, else one
+   * encoded once for all receivers. Found in `FrameRef` fields, so that asking allocates nothing.
+   */
+  frameFor(isV5: boolean, hasPacketId: boolean, into: FrameRef): void {
+    const layout = layoutOf(isV5, hasPacketId);
+    if (layout === this.#frameLayout) {
+      into.bytes = this.#bytes;
+      into.start = this.#frameStart;
+      into.end = this.#payloadEnd;
+      into.idAt = this.#frameIdAt;
+      return;
+    }
+    this.#encoded ??= [undefined, undefined, undefined, undefined];
+    const frame = (this.#encoded[layout] ??= this.#encode(isV5, hasPacketId));
+    into.bytes = frame;
+    into.start = 0;
+    into.end = frame.length;
+    into.idAt = hasPacketId ? packetIdAt(frame) : 0;
+  }
+
+  #encode(isV5: boolean, hasPacketId: boolean): Buffer {
+    return encodePublish(
+      {
+        type: 'publish',
+        topic: this.topic,
+        payload: this.payload,
+        qos: hasPacketId ? 1 : 0,
+        dup: false,
+        retain: false,
+        packetId: hasPacketId ? 1 : 0,
+        properties: this.properties ?? {},
+      },
+      isV5 ? 5 : 4,
+    );
+  }
+}
+
+/** Where `frameFor` puts its answer. */
+export interface FrameRef {
+  bytes: Buffer;
+  start: number;
+  end: number;
+  idAt: number;
+}
+
+function packetIdAt(frame: Buffer): number {
+  let at = 1;
+  while (((frame[at++] as number) & 0x80) !== 0);
+  return at + 2 + (((frame[at] as number) << 8) | (frame[at + 1] as number));
+}

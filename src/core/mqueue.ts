@@ -1,0 +1,92 @@
+// The messages a session cannot be given yet: bounded per priority, the oldest of the same priority
+// goes first when it is full, higher priorities leave first. Without a table of priorities it is one
+// queue, and a session that never queues holds no storage.
+
+import { Deque } from '#base/deque';
+import type { ZoneSettings } from '#config/settings';
+import type { Delivery } from './delivery.ts';
+import type { Message } from './message.ts';
+
+export interface Queued {
+  readonly message: Message;
+  readonly delivery: Delivery;
+}
+
+type Limits = Pick<ZoneSettings, 'maxMqueueLen' | 'mqueuePriorities' | 'mqueueDefaultPriority'>;
+
+export class Mqueue {
+  readonly #limits: Limits;
+  /** By priority, highest first; one entry when no priorities are set. */
+  #lanes: { readonly priority: number; readonly queue: Deque<Queued> }[] = [];
+  length = 0;
+  dropped = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Answers the message that had to go, if one had to. */
+  push(queued: Queued): Queued | undefined {
+    const queue = this.#laneFor(queued.message.topic);
+    queue.push(queued);
+    const max = this.#limits.maxMqueueLen;
+    if (max > 0 && queue.length > max) {
+      this.dropped++;
+      return queue.shift();
+    }
+    this.length++;
+    return undefined;
+  }
+
+  peek(): Queued | undefined {
+    for (const { queue } of this.#lanes) {
+      if (queue.length > 0) return queue.peek();
+    }
+    return undefined;
+  }
+
+  shift(): Queued | undefined {
+    for (const { queue } of this.#lanes) {
+      if (queue.length === 0) continue;
+      this.length--;
+      return queue.shift();
+    }
+    return undefined;
+  }
+
+  /** Takes out everything that `wanted` names, in order. */
+  extract(wanted: (queued: Queued) => boolean): Queued[] {
+    const taken: Queued[] = [];
+    for (const { queue } of this.#lanes) {
+      for (let left = queue.length; left > 0; left--) {
+        const queued = queue.shift() as Queued;
+        if (wanted(queued)) taken.push(queued);
+        else queue.push(queued);
+      }
+    }
+    this.length -= taken.length;
+    return taken;
+  }
+
+  clear(): void {
+    this.#lanes = [];
+    this.length = 0;
+  }
+
+  #laneFor(topic: string): Deque<Queued> {
+    const priority = this.#priorityOf(topic);
+    for (const lane of this.#lanes) if (lane.priority === priority) return lane.queue;
+    const queue = new Deque<Queued>();
+    this.#lanes.push({ priority, queue });
+    this.#lanes.sort((a, b) => b.priority - a.priority);
+    return queue;
+  }
+
+  #priorityOf(topic: string): number {
+    const table = this.#limits.mqueuePriorities;
+    if (table.size === 0) return 0;
+    const listed = table.get(topic);
+    if (listed !== undefined) return listed;
+    return this.#limits.mqueueDefaultPriority === 'highest' ? 256 : -1;
+  }
+}

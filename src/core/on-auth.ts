@@ -1,0 +1,76 @@
+// AUTH: the next message of an exchange that CONNECT began, or the beginning of a new one by a client
+// that is connected (re-authentication). A failed re-authentication ends the connection
+// [MQTT-4.12.1-2].
+
+import type { AuthPacket } from '#wire/packet';
+import { ProtocolError } from '#wire/protocol-error';
+import { Reason } from '#wire/reason-codes';
+import type { ClientInfo, Credentials } from '#hooks/table';
+import type { AuthExchange, Channel } from './channel.ts';
+import { sendAuth, takeStep } from './enhanced-auth.ts';
+import type { Wait } from './ports.ts';
+
+export function onAuth(channel: Channel, packet: AuthPacket): Wait {
+  const { reasonCode, properties } = packet;
+  if (reasonCode === Reason.reAuthenticate) channel.auth = beginAgain(channel);
+  else if (reasonCode !== Reason.continueAuthentication) {
+    const text = `Cannot take AUTH with code ${reasonCode}: only a server says so`;
+    throw new ProtocolError(Reason.protocolError, text);
+  }
+  const { auth } = channel;
+  if (auth === undefined) {
+    const text = 'Cannot take AUTH: no authentication is under way';
+    throw new ProtocolError(Reason.protocolError, text);
+  }
+  if (properties.authMethod !== auth.method) {
+    // [MQTT-4.12.0-5], [MQTT-4.12.1-1]
+    const text = `Cannot authenticate by "${properties.authMethod}": it began by "${auth.method}"`;
+    throw new ProtocolError(Reason.protocolError, text);
+  }
+  return takeStep(channel, properties.authData);
+}
+
+function beginAgain(channel: Channel): AuthExchange {
+  const { authMethod, client, auth } = channel;
+  if (channel.state !== 'open' || authMethod === undefined || client === undefined) {
+    const text = 'Cannot authenticate again: CONNECT named no authentication method';
+    throw new ProtocolError(Reason.protocolError, text);
+  }
+  if (auth !== undefined) {
+    throw new ProtocolError(Reason.protocolError, 'Cannot authenticate again: it is under way');
+  }
+  return {
+    method: authMethod,
+    credentials: credentialsOf(channel, client),
+    isReauthentication: true,
+    exchange: {},
+    settle: (outcome) => {
+      channel.auth = undefined;
+      if (outcome.allow) {
+        sendAuth(channel, authMethod, Reason.success, outcome.data);
+      } else {
+        const text = outcome.text ?? 'Cannot go on: authentication failed';
+        channel.closeFor(outcome.reasonCode, text);
+      }
+      return undefined;
+    },
+  };
+}
+
+function credentialsOf(channel: Channel, client: ClientInfo): Credentials {
+  const { peer } = channel.transport;
+  return {
+    clientId: client.clientId,
+    username: client.username,
+    password: undefined,
+    address: peer.address,
+    port: peer.port,
+    localPort: peer.localPort,
+    zone: client.zone,
+    listener: client.listener,
+    version: client.version,
+    wsCookie: peer.wsCookie,
+    commonName: peer.tls?.commonName,
+    distinguishedName: peer.tls?.distinguishedName,
+  };
+}

@@ -1,0 +1,240 @@
+// CONNECT: who is it, may it come in, and which session is its own. The stages stand below in order;
+// the first that refuses has the last word. Law: the CONNACK is the first packet a client is sent,
+// and nothing of another client's session is touched before authentication has said yes.
+
+import { isUtf8 } from 'node:buffer';
+import { randomClientId } from '#base/ids';
+import { TokenBucket } from '#base/token-bucket';
+import type { ConnectPacket } from '#wire/packet';
+import { Reason } from '#wire/reason-codes';
+import { levelCount, mountpointFor, topicNameFault } from '#topics/topic';
+import type { AuthVerdict } from '#hooks/table';
+import { askAccess } from './access.ts';
+import { OutboundAliases } from './aliases.ts';
+import { anyPacketBytes, type Channel } from './channel.ts';
+import { ConnectAttempt } from './connect-attempt.ts';
+import { connackProperties } from './connack-properties.ts';
+import { beginEnhancedAuth } from './enhanced-auth.ts';
+import type { Wait } from './ports.ts';
+import { expiryOf } from './session-expiry.ts';
+import { runStages, type Stage } from './stages.ts';
+
+/** A CONNECT, in the order things happen to it. Add a stage here or nowhere. */
+const connectStages: readonly Stage<ConnectAttempt>[] = [
+  agreeOnProtocol,
+  identify,
+  checkCapacity,
+  authenticate,
+  assignClientId,
+  settleClient,
+  checkWill,
+  claimClientId,
+  openSession,
+];
+
+const windowMax = 0xffff;
+
+export function onConnect(channel: Channel, packet: ConnectPacket): Wait {
+  return runStages(connectStages, new ConnectAttempt(channel, packet));
+}
+
+/** Goes on behind `authenticate`, once an enhanced authentication has succeeded. */
+function resumeConnect(attempt: ConnectAttempt): Wait {
+  attempt.isDone = false;
+  return runStages(connectStages, attempt, connectStages.indexOf(authenticate) + 1);
+}
+
+function agreeOnProtocol({ channel, packet }: ConnectAttempt): undefined {
+  const { properties } = packet;
+  channel.version = packet.version;
+  channel.isV5 = packet.version === 5;
+  channel.isBridge = packet.isBridge;
+  channel.wantsProblemInfo = properties.requestProblemInfo ?? true;
+  channel.packetBytesMax = properties.maximumPacketSize ?? anyPacketBytes;
+  if ((properties.topicAliasMaximum ?? 0) > 0) {
+    channel.aliases = new OutboundAliases(properties.topicAliasMaximum as number);
+  }
+  const { serverKeepaliveSeconds: cap } = channel.zone;
+  const asked = packet.keepaliveSeconds;
+  const isCapped = channel.isV5 && cap !== undefined && (asked === 0 || asked > cap);
+  channel.keepaliveSeconds = isCapped ? cap : asked; // [MQTT-3.2.2-21]
+}
+
+function identify(attempt: ConnectAttempt): undefined {
+  const { channel, packet } = attempt;
+  const { zone, listener, transport } = channel;
+  const { tls } = transport.peer;
+  const proven = { cn: tls?.commonName, dn: tls?.distinguishedName, crt: tls?.certificate };
+  if (listener.peerCertAsUsername !== undefined) {
+    attempt.username = proven[listener.peerCertAsUsername] ?? attempt.username;
+  }
+  if (zone.useUsernameAsClientId && attempt.username !== undefined) {
+    attempt.clientId = attempt.username;
+  }
+  const { clientId } = attempt;
+  if (clientId === '' && packet.version < 5 && (packet.version === 3 || !packet.cleanStart)) {
+    // [v3 MQTT-3.1.3-8]
+    attempt.refuse(Reason.clientIdentifierNotValid, 'Cannot connect without a client id');
+  } else if (Buffer.byteLength(clientId) > zone.maxClientIdBytes) {
+    const text = `Cannot accept the client id: it has more than ${zone.maxClientIdBytes} bytes`;
+    attempt.refuse(Reason.clientIdentifierNotValid, text);
+  }
+}
+
+function checkCapacity(attempt: ConnectAttempt): undefined {
+  const { core } = attempt.channel;
+  const { maxClients } = core.settings.node;
+  if (core.stats.count('connections') < maxClients) return;
+  attempt.refuse(
+    Reason.quotaExceeded,
+    `Cannot connect: the limit of ${maxClients} clients is reached`,
+  );
+}
+
+function authenticate(attempt: ConnectAttempt): Wait {
+  const { channel, packet } = attempt;
+  if (packet.properties.authMethod !== undefined) {
+    return beginEnhancedAuth(attempt, resumeConnect);
+  }
+  const denial: AuthVerdict = {
+    allow: false,
+    reasonCode: Reason.serverUnavailable,
+    text: 'Cannot authenticate: the authentication service failed',
+  };
+  const verdict = channel.core.hooks.ask('client.authenticate', denial, attempt.credentials);
+  if (verdict instanceof Promise) return verdict.then((late) => judge(attempt, late));
+  judge(attempt, verdict);
+  return undefined;
+}
+
+function judge(attempt: ConnectAttempt, verdict: AuthVerdict | 'ignore'): void {
+  if (verdict === 'ignore') {
+    attempt.isAnonymous = true;
+    if (!attempt.channel.zone.allowAnonymous) {
+      attempt.refuse(Reason.notAuthorized, 'Cannot connect anonymously: credentials are required');
+    }
+  } else if (!verdict.allow) {
+    attempt.refuse(verdict.reasonCode, verdict.text ?? 'Cannot connect: authentication failed');
+  } else {
+    attempt.isSuperuser = verdict.isSuperuser ?? false;
+    attempt.mountpoint = verdict.mountpoint ?? attempt.mountpoint;
+  }
+}
+
+function assignClientId(attempt: ConnectAttempt): undefined {
+  if (attempt.clientId !== '') return;
+  attempt.clientId = randomClientId(); // [MQTT-3.1.3-6]
+  attempt.isAssigned = true;
+}
+
+/** Everything about the client is known now. */
+function settleClient(attempt: ConnectAttempt): undefined {
+  const { channel, clientId, username } = attempt;
+  const { zone } = channel;
+  const mountpoint =
+    attempt.mountpoint === '' ? '' : mountpointFor(attempt.mountpoint, clientId, username);
+  if (mountpoint === undefined) {
+    const text = 'Cannot build the mountpoint: client id or username has characters of filters';
+    attempt.refuse(Reason.clientIdentifierNotValid, text);
+    return;
+  }
+  attempt.mountpoint = mountpoint;
+  channel.mountpoint = mountpoint;
+  channel.client = attempt.clientInfo();
+  const isRaw =
+    mountpoint === '' &&
+    channel.aliases === null &&
+    channel.packetBytesMax === anyPacketBytes &&
+    !zone.upgradeQos;
+  channel.rawVersion = isRaw ? (channel.isV5 ? 5 : 4) : 0;
+  channel.isExpress =
+    mountpoint === '' &&
+    zone.publishLimit === undefined &&
+    zone.maxTopicLevels === 0 &&
+    !(zone.enableAcl && zone.aclNomatch === 'deny');
+  if (zone.publishLimit !== undefined) {
+    const { count, perMs } = zone.publishLimit;
+    const nowMs = channel.core.clock.monotonicMs();
+    channel.pace = new TokenBucket((count * 1000) / perMs, count, nowMs);
+  }
+}
+
+/** A will that could not be published later is refused now (mosquitto#3552's class). */
+function checkWill(attempt: ConnectAttempt): Wait {
+  const { channel, packet } = attempt;
+  const { will } = packet;
+  if (will === undefined) return undefined;
+  const { zone } = channel;
+  const fault = topicNameFault(will.topic);
+  if (fault !== undefined) {
+    attempt.refuse(Reason.topicNameInvalid, `Cannot accept the will topic: ${fault}`);
+  } else if (zone.maxTopicLevels > 0 && levelCount(will.topic) > zone.maxTopicLevels) {
+    attempt.refuse(Reason.topicNameInvalid, 'Cannot accept the will topic: too many levels');
+  } else if (will.qos > zone.maxQosAllowed) {
+    attempt.refuse(Reason.qosNotSupported, `Cannot accept a will of QoS ${will.qos}`); // [MQTT-3.2.2-12]
+  } else if (will.retain && !zone.retainAvailable) {
+    attempt.refuse(Reason.retainNotSupported, 'Cannot accept a retained will'); // [MQTT-3.2.2-13]
+  } else if (topicNameFault(will.properties.responseTopic ?? 'none') !== undefined) {
+    attempt.refuse(
+      Reason.protocolError,
+      'Cannot accept the will: its response topic is no topic name',
+    );
+  } else if (will.properties.payloadFormat === 1 && !isUtf8(will.payload)) {
+    attempt.refuse(Reason.payloadFormatInvalid, 'Cannot accept the will: its payload is not UTF-8');
+  } else {
+    return askWillRights(attempt, will.topic);
+  }
+  return undefined;
+}
+
+function askWillRights(attempt: ConnectAttempt, topic: string): Wait {
+  const settle = (isAllowed: boolean): void => {
+    if (isAllowed) return;
+    attempt.refuse(Reason.notAuthorized, `Cannot accept a will for "${topic}": not authorized`);
+  };
+  const allowed = askAccess(attempt.channel, 'publish', topic);
+  if (allowed instanceof Promise) return allowed.then(settle);
+  settle(allowed);
+  return undefined;
+}
+
+function claimClientId({ channel, clientId }: ConnectAttempt): Wait {
+  return channel.core.peers.claim(clientId);
+}
+
+function openSession(attempt: ConnectAttempt): undefined {
+  const { channel, packet, clientId, username } = attempt;
+  const { core, zone } = channel;
+  if (channel.state === 'closed') return; // it left while we asked others
+  const expirySeconds = channel.isV5
+    ? expiryOf(packet.properties.sessionExpirySeconds ?? 0)
+    : packet.cleanStart
+      ? 0
+      : zone.sessionExpirySeconds;
+  const { cleanStart } = packet;
+  const { session, isPresent } = core.sessions.open({
+    clientId,
+    username,
+    zone,
+    cleanStart,
+    expirySeconds,
+  });
+  channel.session = session;
+  channel.state = 'open';
+  channel.authMethod = packet.properties.authMethod;
+  if (packet.will !== undefined) channel.will = packet.will;
+  core.stats.move('connections', 1);
+  channel.send({
+    type: 'connack',
+    sessionPresent: isPresent && packet.version > 3,
+    reasonCode: Reason.success,
+    properties: channel.isV5 ? connackProperties(attempt) : {},
+  });
+  const { maxInflight } = zone;
+  const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
+  const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;
+  session.attach(channel, channel.publisher, window);
+  core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
+  core.hooks.tell('client.connected', channel.publisher, Reason.success);
+  session.pump();
+}

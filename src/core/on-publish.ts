@@ -1,0 +1,276 @@
+// A PUBLISH from a client: from the frame in the read buffer to the acknowledgement. The stages
+// stand below in the order in which things happen. QoS 0 publishes that nothing but subscribers
+// waits for never come here: express-lane.ts takes them. Law: the acknowledgement is written after
+// the message was accepted for everybody it concerns, never before.
+
+import { isUtf8 } from 'node:buffer';
+import type { Properties, QoS } from '#wire/packet';
+import { readProperties } from '#wire/properties';
+import { ProtocolError } from '#wire/protocol-error';
+import { type PublishParts, scanPublish } from '#wire/publish-scan';
+import { Reason } from '#wire/reason-codes';
+import { levelCount, topicNameFault } from '#topics/topic';
+import { askAccess } from './access.ts';
+import { InboundAliases } from './aliases.ts';
+import type { Channel } from './channel.ts';
+import { validTopic } from './express-lane.ts';
+import { Message } from './message.ts';
+import { Metric } from './metrics.ts';
+import type { Wait } from './ports.ts';
+import type { Route } from './router.ts';
+import type { Session } from './session.ts';
+import { runStages, type Stage, type Staged } from './stages.ts';
+
+/** A publish under way. */
+class Inbound implements Staged {
+  readonly channel: Channel;
+  readonly session: Session;
+  readonly packetId: number;
+  /** Of the packet: a hook may change the message's, the client is answered as it asked. */
+  readonly qos: QoS;
+  /** As the client wrote it, without mountpoint: what access control is asked about. */
+  readonly topic: string;
+  message: Message;
+  route: Route;
+  isDone = false;
+
+  constructor(channel: Channel, packetId: number, topic: string, message: Message, route: Route) {
+    this.channel = channel;
+    this.session = channel.session as Session;
+    this.packetId = packetId;
+    this.topic = topic;
+    this.qos = message.qos;
+    this.message = message;
+    this.route = route;
+  }
+
+  keep(): void {
+    this.message.own();
+  }
+}
+
+/** An inbound PUBLISH, in the order things happen to it. Add a stage here or nowhere. */
+const publishStages: readonly Stage<Inbound>[] = [
+  checkLimits,
+  paceClient,
+  recogniseDuplicate,
+  checkPayloadFormat,
+  askRights,
+  askHooks,
+  routeAndAcknowledge,
+];
+
+const parts: PublishParts = {
+  topicStart: 0,
+  topicEnd: 0,
+  packetId: 0,
+  propertiesStart: 0,
+  propertiesEnd: 0,
+  payloadStart: 0,
+};
+
+export function onPublish(
+  channel: Channel,
+  bytes: Buffer,
+  start: number,
+  body: number,
+  end: number,
+): Wait {
+  const { express, metrics } = channel.core;
+  if (express.take(channel, bytes, start, body, end)) return undefined;
+  express.flush();
+  const header = bytes[start] as number;
+  scanPublish(parts, header, bytes, body, end, channel.isV5);
+  metrics.add(Metric.packetsReceived);
+  metrics.add(Metric.publishReceived);
+  metrics.received((header >> 1) & 3);
+  channel.receivedMessages++;
+  return runStages(publishStages, inboundOf(channel, bytes, start, header, end));
+}
+
+/** Reads what `parts` found into a message that still lies in the read buffer. */
+function inboundOf(
+  channel: Channel,
+  bytes: Buffer,
+  start: number,
+  header: number,
+  end: number,
+): Inbound {
+  const { topicStart, topicEnd, packetId, payloadStart } = parts;
+  const properties = publishProperties(bytes);
+  const alias = properties?.topicAlias;
+  const named = resolveTopic(channel, bytes, topicStart, topicEnd, alias);
+  if (properties !== undefined) delete properties.topicAlias;
+  const { mountpoint, core } = channel;
+  const route = mountpoint === '' ? named : core.router.routeTo(mountpoint + named.topic);
+  const message = Message.borrowed(
+    route.topic,
+    header,
+    properties,
+    channel.publisher,
+    core.timers.nowMs,
+    bytes,
+    start,
+    packetId === 0 ? 0 : topicEnd,
+    payloadStart,
+    end,
+    channel.isV5,
+    alias === undefined && mountpoint === '',
+  );
+  return new Inbound(channel, packetId, named.topic, message, route);
+}
+
+function publishProperties(bytes: Buffer): Properties | undefined {
+  const { propertiesStart, propertiesEnd } = parts;
+  if (propertiesStart === propertiesEnd) return undefined;
+  const properties = readProperties(bytes, propertiesStart, propertiesEnd, 'publish');
+  if (properties.subscriptionIds !== undefined) {
+    // [MQTT-3.3.4-6]
+    throw new ProtocolError(Reason.protocolError, 'Cannot accept a subscription id from a client');
+  }
+  const { correlationData, responseTopic } = properties;
+  if (correlationData !== undefined) properties.correlationData = Buffer.from(correlationData);
+  const fault = responseTopic === undefined ? undefined : topicNameFault(responseTopic);
+  if (fault !== undefined) {
+    // [MQTT-3.3.2-14]
+    throw new ProtocolError(Reason.protocolError, `Cannot accept the response topic: ${fault}`);
+  }
+  return properties;
+}
+
+function resolveTopic(
+  channel: Channel,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  alias: number | undefined,
+): Route {
+  if (start === end) {
+    if (alias === undefined || channel.inboundAliases === null) {
+      throw new ProtocolError(Reason.protocolError, 'Cannot publish to an empty topic'); // [MQTT-4.7.3-1]
+    }
+    return channel.inboundAliases.get(alias);
+  }
+  const { router } = channel.core;
+  const route = router.routeOf(bytes, start, end, () => validTopic(bytes, start, end));
+  if (alias !== undefined) {
+    channel.inboundAliases ??= new InboundAliases(channel.zone.maxTopicAlias);
+    channel.inboundAliases.set(alias, route);
+  }
+  return route;
+}
+
+function checkLimits({ channel, session, message, topic, packetId }: Inbound): undefined {
+  const { zone } = channel;
+  if (message.qos > zone.maxQosAllowed) {
+    const text = `Cannot publish with QoS ${message.qos}: the highest allowed is ${zone.maxQosAllowed}`;
+    throw new ProtocolError(Reason.qosNotSupported, text); // [MQTT-3.2.2-11]
+  }
+  if (message.retain && !zone.retainAvailable) {
+    const text = 'Cannot retain the message: retaining is switched off';
+    throw new ProtocolError(Reason.retainNotSupported, text); // [MQTT-3.2.2-14]
+  }
+  if (zone.maxTopicLevels > 0 && levelCount(topic) > zone.maxTopicLevels) {
+    const text = `Cannot publish to ${levelCount(topic)} levels: the limit is ${zone.maxTopicLevels}`;
+    throw new ProtocolError(Reason.topicNameInvalid, text);
+  }
+  if (channel.isV5 && message.qos > 0 && zone.receiveMaximum !== undefined) {
+    const isRepeated = message.qos === 2 && session.awaitingRel.has(packetId);
+    const underWay = session.awaitingRel.size + channel.unacknowledged;
+    if (!isRepeated && underWay >= zone.receiveMaximum) {
+      const text = `Cannot take more publishes in flight: the limit is ${zone.receiveMaximum}`;
+      throw new ProtocolError(Reason.receiveMaximumExceeded, text); // [MQTT-3.3.4-7]
+    }
+  }
+}
+
+/** `publish_limit`: over it the client waits, and so does everything behind this message. */
+function paceClient({ channel }: Inbound): Wait {
+  const { pace, core } = channel;
+  if (pace === undefined) return undefined;
+  const waitMs = pace.take(1, core.clock.monotonicMs());
+  if (waitMs === 0) return undefined;
+  return new Promise((resolve) => void core.clock.setTimer(waitMs, resolve));
+}
+
+/** A QoS 2 message that is already here is confirmed again, not routed again [MQTT-4.3.3-10]. */
+function recogniseDuplicate(inbound: Inbound): undefined {
+  const { channel, session, message, packetId } = inbound;
+  if (message.qos < 2) return;
+  if (session.awaitingRel.has(packetId)) {
+    channel.acknowledge('pubrec', packetId, Reason.success, undefined);
+    inbound.isDone = true;
+  } else if (session.awaitingRel.isFull) {
+    channel.core.metrics.add(Metric.qos2Dropped);
+    const text = `Cannot take more QoS 2 messages: ${session.awaitingRel.size} await their PUBREL`;
+    // Before MQTT 5 no PUBREC can say no, and one that says yes would be a lie.
+    if (!channel.isV5) throw new ProtocolError(Reason.quotaExceeded, text);
+    refuse(inbound, Reason.quotaExceeded, text);
+  }
+}
+
+/** Text that claims to be UTF-8 has to be. */
+function checkPayloadFormat(inbound: Inbound): undefined {
+  const { message } = inbound;
+  if (message.properties?.payloadFormat !== 1 || isUtf8(message.payload)) return;
+  const text = 'Cannot accept the payload: it is declared as UTF-8 and is not';
+  if (message.qos === 0) throw new ProtocolError(Reason.payloadFormatInvalid, text);
+  refuse(inbound, Reason.payloadFormatInvalid, text);
+}
+
+function askRights(inbound: Inbound): Wait {
+  const { channel, topic } = inbound;
+  const allowed = askAccess(channel, 'publish', topic);
+  if (allowed === true) return undefined;
+  if (allowed === false) return deny(inbound);
+  return allowed.then((late) => (late ? undefined : deny(inbound)));
+}
+
+function deny(inbound: Inbound): undefined {
+  const { channel, topic, message } = inbound;
+  const text = `Cannot publish to "${topic}": not authorized`;
+  channel.core.log.info('publish.denied', { clientId: message.clientId, topic });
+  if (channel.zone.aclDenyAction === 'disconnect') {
+    throw new ProtocolError(Reason.notAuthorized, text);
+  }
+  refuse(inbound, Reason.notAuthorized, text);
+}
+
+function askHooks(inbound: Inbound): Wait {
+  const { publishing, router } = inbound.channel.core;
+  const take = (asked: Message | undefined): void => {
+    if (asked === undefined) {
+      acknowledge(inbound, Reason.success, undefined);
+      inbound.isDone = true;
+    } else if (asked !== inbound.message) {
+      inbound.message = asked;
+      inbound.route = router.routeTo(asked.topic);
+    }
+  };
+  const asked = publishing.ask(inbound.message);
+  if (asked instanceof Promise) return asked.then(take);
+  take(asked);
+  return undefined;
+}
+
+function routeAndAcknowledge(inbound: Inbound): undefined {
+  const { publishing } = inbound.channel.core;
+  const copies = publishing.accept(inbound.message, inbound.route);
+  const code = copies === 0 ? Reason.noMatchingSubscribers : Reason.success;
+  acknowledge(inbound, code, publishing.wait);
+}
+
+function acknowledge({ channel, session, packetId, qos }: Inbound, code: number, wait: Wait): void {
+  if (qos === 0) return;
+  if (qos === 2) session.awaitingRel.add(packetId);
+  channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, wait);
+}
+
+/** Not accepted, and the client is told where its version has a word for it [MQTT-3.4.2-1]. */
+function refuse(inbound: Inbound, code: number, text: string): void {
+  inbound.isDone = true;
+  const { channel, packetId, qos } = inbound;
+  if (qos === 0) return;
+  if (!channel.isV5) acknowledge(inbound, Reason.success, undefined);
+  else channel.sendAck(qos === 1 ? 'puback' : 'pubrec', packetId, code, text);
+}

@@ -1,0 +1,158 @@
+// SUBSCRIBE: each filter is checked, asked about, entered, and answered with its own code, in order;
+// one that is refused does not stop the others. The SUBACK leaves when all of them are stored, the
+// retained messages after it.
+
+import { Reason } from '#wire/reason-codes';
+import type { SubscribeFilter, SubscribePacket } from '#wire/packet';
+import { filterFault, hasWildcard, levelCount, mount, parseFilter } from '#topics/topic';
+import { askAccess } from './access.ts';
+import type { Channel } from './channel.ts';
+import type { Wait } from './ports.ts';
+import { Replay } from './replay.ts';
+import type { Session } from './session.ts';
+import type { Subscription } from './subscription.ts';
+import { bothWaits } from './wait.ts';
+
+/** Granted so far: 0 to 2; refused: 0x80 and above. */
+type Codes = number[];
+
+export function onSubscribe(channel: Channel, packet: SubscribePacket): Wait {
+  const codes = packet.filters.map((wanted) => refusalOf(channel, wanted));
+  const asked = askAll(channel, packet, codes);
+  return asked === undefined
+    ? foldAndEnter(channel, packet, codes)
+    : asked.then(() => foldAndEnter(channel, packet, codes));
+}
+
+/** What forbids a filter whoever asks; 0: nothing. */
+function refusalOf({ zone }: Channel, { filter }: SubscribeFilter): number {
+  if (filterFault(filter) !== undefined) return Reason.topicFilterInvalid;
+  const { group, filter: inner } = parseFilter(filter);
+  if (zone.maxTopicLevels > 0 && levelCount(inner) > zone.maxTopicLevels) {
+    return Reason.topicFilterInvalid;
+  }
+  if (group !== undefined && !zone.sharedSubscription) {
+    return Reason.sharedSubscriptionsNotSupported;
+  }
+  if (hasWildcard(inner) && !zone.wildcardSubscription) {
+    return Reason.wildcardSubscriptionsNotSupported;
+  }
+  return Reason.success;
+}
+
+/** Access control, for all filters at once when some answers take time. */
+function askAll(channel: Channel, packet: SubscribePacket, codes: Codes): Wait {
+  let wait: Wait;
+  packet.filters.forEach(({ filter }, i) => {
+    if (codes[i] !== Reason.success) return;
+    const settle = (isAllowed: boolean): void => {
+      if (isAllowed) return;
+      codes[i] = Reason.notAuthorized;
+      channel.core.log.info('subscribe.denied', { clientId: channel.publisher.clientId, filter });
+    };
+    const allowed = askAccess(channel, 'subscribe', parseFilter(filter).filter);
+    if (typeof allowed === 'boolean') settle(allowed);
+    else wait = bothWaits(wait, allowed.then(settle));
+  });
+  return wait;
+}
+
+/** The `client.subscribe` hook may change what is subscribed to, filter by filter. */
+function foldAndEnter(channel: Channel, packet: SubscribePacket, codes: Codes): Wait {
+  const accepted = packet.filters.filter((_, i) => codes[i] === Reason.success);
+  const folded = channel.core.hooks.fold(
+    'client.subscribe',
+    accepted as readonly SubscribeFilter[],
+    (call, filters) => call(channel.publisher, filters),
+    (filters, answer) => (answer?.length === filters.length ? answer : filters),
+  );
+  if (folded instanceof Promise) {
+    return folded.then((late) => enter(channel, packet, codes, late ?? accepted));
+  }
+  return enter(channel, packet, codes, folded ?? accepted);
+}
+
+function enter(
+  channel: Channel,
+  packet: SubscribePacket,
+  codes: Codes,
+  accepted: readonly SubscribeFilter[],
+): Wait {
+  const { session } = channel;
+  if (channel.state !== 'open' || session === undefined) return undefined;
+  const subscriptionId = packet.properties.subscriptionIds?.[0];
+  const replays: Replay[] = [];
+  let wait: Wait;
+  let next = 0;
+  for (let i = 0; i < codes.length; i++) {
+    if (codes[i] !== Reason.success) continue;
+    const wanted = accepted[next++] as SubscribeFilter;
+    const entered = enterOne(channel, session, wanted, subscriptionId, replays);
+    codes[i] = entered.code;
+    wait = bothWaits(wait, entered.wait);
+  }
+  if (wait === undefined) answer(channel, packet, codes, replays);
+  else return wait.then(() => answer(channel, packet, codes, replays));
+  return undefined;
+}
+
+function enterOne(
+  channel: Channel,
+  session: Session,
+  wanted: SubscribeFilter,
+  subscriptionId: number | undefined,
+  replays: Replay[],
+): { code: number; wait: Wait } {
+  const { zone, core } = channel;
+  const isNew = !session.subscriptions.has(wanted.filter);
+  if (isNew && zone.maxSubscriptions > 0 && session.subscriptions.size >= zone.maxSubscriptions) {
+    return { code: Reason.quotaExceeded, wait: undefined };
+  }
+  const { group, filter } = parseFilter(wanted.filter);
+  const subscription: Subscription = {
+    filter: wanted.filter,
+    routed: mount(channel.mountpoint, filter),
+    group,
+    qos: wanted.qos > zone.maxQosAllowed ? zone.maxQosAllowed : wanted.qos, // [MQTT-3.2.2-9]
+    noLocal: wanted.noLocal || (!channel.isV5 && zone.ignoreLoopDeliver),
+    retainAsPublished: wanted.retainAsPublished,
+    retainHandling: wanted.retainHandling,
+    subscriptionId,
+  };
+  const { delivery, wait } = core.subscriptions.add(session, subscription);
+  if (wantsRetained(subscription, isNew)) {
+    replays.push(new Replay(core.retained, subscription.routed, delivery));
+  }
+  core.hooks.tell('session.subscribed', channel.publisher, {
+    filter: subscription.filter,
+    qos: subscription.qos,
+    isNew,
+  });
+  return { code: subscription.qos, wait };
+}
+
+/** [MQTT-3.3.1-9] to [MQTT-3.3.1-11]; a group of many is never sent them. */
+function wantsRetained({ group, retainHandling }: Subscription, isNew: boolean): boolean {
+  if (group !== undefined) return false;
+  return retainHandling === 0 || (retainHandling === 1 && isNew);
+}
+
+function answer(
+  channel: Channel,
+  packet: SubscribePacket,
+  codes: Codes,
+  replays: readonly Replay[],
+): void {
+  channel.send({
+    type: 'suback',
+    packetId: packet.packetId,
+    // Before MQTT 5 there is one code for every refusal [v3 MQTT-3.9.3-2].
+    reasonCodes: channel.isV5 ? codes : codes.map((code) => (code >= 0x80 ? 0x80 : code)),
+    properties: {},
+  });
+  for (const replay of replays) channel.replay(replay);
+  const isDenied = codes.includes(Reason.notAuthorized);
+  if (isDenied && channel.zone.aclDenyAction === 'disconnect') {
+    channel.closeFor(Reason.notAuthorized, 'Cannot subscribe: not authorized');
+  }
+}

@@ -1,0 +1,62 @@
+// What happens to a message once it is accepted, wherever it came from: a client, a will, the
+// management API. Retained if it says so, then to everyone subscribed. Answers how many copies were
+// made; what an acknowledgement must wait for is left in `wait`.
+
+import type { Hooks } from '#hooks/runner';
+import type { Message } from './message.ts';
+import { Metric, type Metrics } from './metrics.ts';
+import type { Wait } from './ports.ts';
+import type { Retained } from './retained.ts';
+import type { Route, Router } from './router.ts';
+import { bothWaits } from './wait.ts';
+
+export class Publishing {
+  readonly #hooks: Hooks;
+  readonly #router: Router;
+  readonly #retained: Retained;
+  readonly #metrics: Metrics;
+  /** Of the last `accept`. Take it before anything else is published. */
+  wait: Wait;
+
+  constructor(parts: { hooks: Hooks; router: Router; retained: Retained; metrics: Metrics }) {
+    this.#hooks = parts.hooks;
+    this.#router = parts.router;
+    this.#retained = parts.retained;
+    this.#metrics = parts.metrics;
+  }
+
+  /** The `message.publish` hook; `undefined`: somebody dropped the message. */
+  ask(message: Message): Message | undefined | Promise<Message | undefined> {
+    if (!this.#hooks.has('message.publish')) return message;
+    return this.#hooks.fold(
+      'message.publish',
+      message,
+      (call, folded) => call(folded),
+      (folded, answer) => {
+        if (answer === undefined) return folded;
+        if (answer !== 'drop') return folded.with(answer);
+        this.#hooks.tell('message.dropped', folded, 'refused_by_hook', undefined);
+        return undefined;
+      },
+    );
+  }
+
+  accept(message: Message, route: Route): number {
+    this.wait = message.retain ? this.#retained.put(message) : undefined;
+    const copies = this.#router.dispatch(message, route, this);
+    if (copies === 0) {
+      this.#metrics.add(Metric.messagesDropped);
+      this.#hooks.tell('message.dropped', message, 'no_subscribers', undefined);
+    }
+    return copies;
+  }
+
+  /** The whole way, for messages that no connection brought. Resolves when it is safe to confirm. */
+  async publish(message: Message): Promise<number> {
+    const asked = await this.ask(message);
+    if (asked === undefined) return 0;
+    const copies = this.accept(asked, this.#router.routeTo(asked.topic));
+    await bothWaits(this.wait, undefined);
+    return copies;
+  }
+}

@@ -1,0 +1,242 @@
+// Which sessions a topic reaches. Three layers, each asked only when the one before cannot answer:
+//
+//   match cache   topic bytes (as latin1) → Route      one map lookup, or none: callers keep Routes
+//   exact map     filter → its subscriptions           filters without wildcards
+//   filter trie   the same for filters with wildcards
+//
+// Invariants: a Route is never replaced while it is cached, it is *refreshed* in place, so callers
+// may keep it; a change of an exact filter marks the one Route it touches; a change of a wildcard
+// filter costs O(1) here, and each Route checks, when next used, the few filters changed since.
+
+import { latin1Of } from '#base/latin1';
+import { FilterTrie } from '#topics/filter-trie';
+import { matches } from '#topics/match';
+import { hasWildcard } from '#topics/topic';
+import { type Delivery, mergeDeliveries, type Subscriber } from './delivery.ts';
+import type { Message } from './message.ts';
+import type { Peers, Wait } from './ports.ts';
+import { SharedGroup, type SharedOptions } from './shared-groups.ts';
+import type { Stats } from './stats.ts';
+import { bothWaits } from './wait.ts';
+
+/** Everything that is subscribed to one filter (without its `$share/<group>/`). */
+interface FilterNode {
+  readonly filter: string;
+  readonly deliveries: Map<Subscriber, Delivery>;
+  readonly groups: Map<string, SharedGroup>;
+}
+
+/** Where messages on one topic go. Use only after `Router.refresh` or `Router.route*`. */
+export interface Route {
+  readonly topic: string;
+  /** The topic's UTF-8 bytes read as latin1: comparable with bytes on the wire, byte by byte. */
+  readonly key: string;
+  deliveries: readonly Delivery[];
+  groups: readonly SharedGroup[];
+  /** All deliveries are plain and there are no groups. */
+  isPlain: boolean;
+  isStale: boolean;
+  generation: number;
+}
+
+/** Topics remembered at most; the oldest eighth goes when it is full. */
+const routesMax = 131_072;
+/** Changed wildcard filters remembered; a Route that is further behind is built anew. */
+const changesMax = 32;
+
+export class Router {
+  readonly #exact = new Map<string, FilterNode>();
+  readonly #wild = new FilterTrie<FilterNode>();
+  readonly #routes = new Map<string, Route>();
+  readonly #changes: string[] = new Array<string>(changesMax).fill('');
+  readonly #peers: Peers;
+  readonly #stats: Stats;
+  readonly #shared: SharedOptions;
+  generation = 0;
+
+  constructor(peers: Peers, stats: Stats, shared: SharedOptions) {
+    this.#peers = peers;
+    this.#stats = stats;
+    this.#shared = shared;
+  }
+
+  /** The Route of a topic that came over the wire. `validate` is asked once, for a topic not known. */
+  routeOf(bytes: Buffer, start: number, end: number, decode: () => string): Route {
+    const known = this.#routes.get(latin1Of(bytes, start, end));
+    return known === undefined ? this.#remember(decode()) : this.refresh(known);
+  }
+
+  routeTo(topic: string): Route {
+    const known = this.#routes.get(keyOf(topic));
+    return known === undefined ? this.#remember(topic) : this.refresh(known);
+  }
+
+  /** Brings a kept Route up to date; two comparisons when nothing has changed. */
+  refresh(route: Route): Route {
+    if (route.isStale) this.#rebuild(route);
+    else if (route.generation !== this.generation) this.#catchUp(route);
+    return route;
+  }
+
+  add(filter: string, groupName: string | undefined, delivery: Delivery): void {
+    const node = this.#nodeFor(filter);
+    if (groupName === undefined) {
+      if (!node.deliveries.has(delivery.session)) this.#stats.move('subscribers', 1);
+      node.deliveries.set(delivery.session, delivery);
+    } else {
+      let group = node.groups.get(groupName);
+      if (group === undefined) {
+        group = new SharedGroup(groupName, filter, this.#shared);
+        node.groups.set(groupName, group);
+      }
+      group.set({ ...delivery, group });
+    }
+    this.#changed(filter);
+  }
+
+  remove(filter: string, groupName: string | undefined, session: Subscriber): void {
+    const node = this.#find(filter);
+    if (node === undefined) return;
+    if (groupName === undefined) {
+      if (node.deliveries.delete(session)) this.#stats.move('subscribers', -1);
+    } else {
+      const group = node.groups.get(groupName);
+      group?.delete(session);
+      if (group?.size === 0) node.groups.delete(groupName);
+    }
+    if (node.deliveries.size === 0 && node.groups.size === 0) this.#drop(node);
+    this.#changed(filter);
+  }
+
+  /** Hands a message to everyone its route names. Answers how many copies were made. */
+  dispatch(message: Message, route: Route, waits: { wait: Wait }): number {
+    const { deliveries, groups } = this.refresh(route);
+    let wait: Wait;
+    for (let i = 0; i < deliveries.length; i++) {
+      const delivery = deliveries[i] as Delivery;
+      const stored = delivery.session.deliver(message, delivery);
+      if (stored !== undefined) wait = bothWaits(wait, stored);
+    }
+    for (let i = 0; i < groups.length; i++) {
+      const stored = (groups[i] as SharedGroup).dispatch(message);
+      if (stored !== undefined) wait = bothWaits(wait, stored);
+    }
+    if (this.#peers.present) wait = bothWaits(wait, this.#peers.forward(message));
+    if (wait !== undefined) waits.wait = bothWaits(waits.wait, wait);
+    return deliveries.length + groups.length;
+  }
+
+  /** Filters with at least one subscription, for management. */
+  *filters(): Generator<string> {
+    yield* this.#exact.keys();
+    for (const [filter] of this.#wild) yield filter;
+  }
+
+  #find(filter: string): FilterNode | undefined {
+    return hasWildcard(filter) ? this.#wild.get(filter) : this.#exact.get(filter);
+  }
+
+  #nodeFor(filter: string): FilterNode {
+    const found = this.#find(filter);
+    if (found !== undefined) return found;
+    const node: FilterNode = { filter, deliveries: new Map(), groups: new Map() };
+    if (hasWildcard(filter)) this.#wild.set(filter, node);
+    else this.#exact.set(filter, node);
+    this.#peers.interest(filter, true);
+    this.#countTopics();
+    return node;
+  }
+
+  #drop(node: FilterNode): void {
+    if (hasWildcard(node.filter)) this.#wild.delete(node.filter);
+    else this.#exact.delete(node.filter);
+    this.#peers.interest(node.filter, false);
+    this.#countTopics();
+  }
+
+  #countTopics(): void {
+    const count = this.#exact.size + this.#wild.size;
+    this.#stats.set('topics', count);
+    this.#stats.set('routes', count);
+  }
+
+  #changed(filter: string): void {
+    if (hasWildcard(filter)) {
+      this.#changes[this.generation % changesMax] = filter;
+      this.generation++;
+      return;
+    }
+    const route = this.#routes.get(keyOf(filter));
+    if (route !== undefined) route.isStale = true;
+  }
+
+  #remember(topic: string): Route {
+    if (this.#routes.size >= routesMax) this.#forgetOldest();
+    const route: Route = {
+      topic,
+      key: keyOf(topic),
+      deliveries: [],
+      groups: [],
+      isPlain: true,
+      isStale: true,
+      generation: 0,
+    };
+    this.#rebuild(route);
+    return route;
+  }
+
+  /** Those who keep a forgotten Route see it stale: refreshing brings it back into the cache. */
+  #forgetOldest(): void {
+    let left = routesMax / 8;
+    for (const [key, route] of this.#routes) {
+      route.isStale = true;
+      this.#routes.delete(key);
+      if (--left === 0) break;
+    }
+  }
+
+  #catchUp(route: Route): void {
+    const behind = this.generation - route.generation;
+    for (let i = 1; i <= behind; i++) {
+      const isTouched =
+        i > changesMax ||
+        matches(this.#changes[(this.generation - i) % changesMax] as string, route.topic);
+      if (isTouched) {
+        this.#rebuild(route);
+        return;
+      }
+    }
+    route.generation = this.generation;
+  }
+
+  #rebuild(route: Route): void {
+    const nodes: FilterNode[] = [];
+    const exact = this.#exact.get(route.topic);
+    if (exact !== undefined) nodes.push(exact);
+    this.#wild.match(route.topic, (node) => void nodes.push(node));
+    route.deliveries = deliveriesOf(nodes);
+    route.groups = nodes.flatMap((node) => [...node.groups.values()]);
+    route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
+    route.isStale = false;
+    route.generation = this.generation;
+    this.#routes.set(route.key, route);
+  }
+}
+
+function deliveriesOf(nodes: readonly FilterNode[]): readonly Delivery[] {
+  if (nodes.length === 1) return [...(nodes[0] as FilterNode).deliveries.values()];
+  const bySession = new Map<Subscriber, Delivery[]>();
+  for (const node of nodes) {
+    for (const [session, delivery] of node.deliveries) {
+      const parts = bySession.get(session);
+      if (parts === undefined) bySession.set(session, [delivery]);
+      else parts.push(delivery);
+    }
+  }
+  return Array.from(bySession.values(), mergeDeliveries);
+}
+
+function keyOf(topic: string): string {
+  const bytes = Buffer.from(topic, 'utf8');
+  return latin1Of(bytes, 0, bytes.length);
+}

@@ -1,0 +1,319 @@
+// One session: what a client is subscribed to and what it is still owed. It outlives connections;
+// while a client is connected it has a link. Laws: a message is sent, queued or counted as dropped,
+// never forgotten; what was sent first is resent first [MQTT-4.6.0-1]; a window that is full or an
+// outbox over its bound makes messages wait here, where their number is bounded.
+
+import type { TimerWheel } from '#base/timers';
+import type { QoS } from '#wire/packet';
+import type { ZoneSettings } from '#config/settings';
+import type { ClientInfo, DropReason } from '#hooks/table';
+import type { Hooks } from '#hooks/runner';
+import { AwaitingRel } from './awaiting-rel.ts';
+import type { Delivery, Link, Sent, Subscriber } from './delivery.ts';
+import { Inflight, type InflightEntry, Phase } from './inflight.ts';
+import type { Message } from './message.ts';
+import { Metric, type Metrics } from './metrics.ts';
+import { Mqueue, type Queued } from './mqueue.ts';
+import type { Store, Wait } from './ports.ts';
+import { Resend } from './resend.ts';
+import type { Subscription } from './subscription.ts';
+
+/** What a session needs of the broker around it. */
+export interface SessionParts {
+  readonly metrics: Metrics;
+  readonly hooks: Hooks;
+  readonly timers: TimerWheel;
+  readonly store: Store;
+}
+
+/** A packet id that the other side does not know, or the wrong acknowledgement for it. */
+export type AckOutcome = 'done' | 'unknown';
+
+export class Session implements Subscriber {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly zone: ZoneSettings;
+  readonly createdAtMs: number;
+  readonly subscriptions: Map<string, Subscription> = new Map();
+  readonly inflight: Inflight = new Inflight();
+  readonly queue: Mqueue;
+  readonly awaitingRel: AwaitingRel;
+  readonly #parts: SessionParts;
+  /** After the end of a connection; 0: the session ends with it; Infinity: never. */
+  expirySeconds: number;
+  cleanStart = false;
+  link: Link | null = null;
+  /** The client of the link, or the last one. */
+  client: ClientInfo | undefined;
+  /** Messages sent over the present link and not finished; at most `#window`. */
+  #outstanding = 0;
+  #window = 0;
+  /** Clients before MQTT 5 are sent again what they do not acknowledge; 0: never. */
+  #retryMs = 0;
+  #resend: Resend | undefined;
+  /** QoS 0 messages in the queue: younger ones must not overtake them [MQTT-4.6.0-5]. */
+  #waitingQos0 = 0;
+  delivered = 0;
+  enqueued = 0;
+
+  constructor(
+    clientId: string,
+    username: string | undefined,
+    zone: ZoneSettings,
+    expirySeconds: number,
+    parts: SessionParts,
+  ) {
+    this.clientId = clientId;
+    this.username = username;
+    this.zone = zone;
+    this.expirySeconds = expirySeconds;
+    this.#parts = parts;
+    this.createdAtMs = parts.timers.nowMs;
+    this.queue = new Mqueue(zone);
+    this.awaitingRel = new AwaitingRel(zone, parts.timers, () =>
+      parts.metrics.add(Metric.qos2Expired),
+    );
+  }
+
+  /** QoS 0 messages may be sent past the queue. */
+  get isClearForQos0(): boolean {
+    return this.#waitingQos0 === 0;
+  }
+
+  /** Something about it must survive a crash. */
+  get isDurable(): boolean {
+    return this.expirySeconds > 0;
+  }
+
+  get isReady(): boolean {
+    return this.link !== null && this.#outstanding < this.#window && this.queue.length === 0;
+  }
+
+  deliver(message: Message, delivery: Delivery): Wait {
+    if (delivery.noLocal && message.from.clientId === this.clientId) {
+      this.drop(message, 'no_local'); // [MQTT-3.8.3-3]
+      return undefined;
+    }
+    if (delivery.mixed !== undefined && message.from.clientId === this.clientId) {
+      return this.#deliverOwn(message, delivery.mixed);
+    }
+    const qos = this.#qosFor(message, delivery);
+    const { link } = this;
+    if (link === null) {
+      if (qos > 0 || this.zone.mqueueStoreQos0) this.#enqueue(message, delivery, qos);
+      else this.drop(message, 'qos0_offline');
+      return this.#stored(message, qos);
+    }
+    if (qos === 0 && this.#waitingQos0 === 0) {
+      this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+      return undefined;
+    }
+    if (qos > 0 && this.isReady && link.hasRoom(message.payloadBytes)) {
+      this.#send(link, message, delivery, qos as 1 | 2);
+    } else {
+      this.#enqueue(message, delivery, qos);
+    }
+    return this.#stored(message, qos);
+  }
+
+  #stored(message: Message, qos: QoS): Wait {
+    return qos > 0 && this.isDurable ? this.#parts.store.queued(this.clientId, message) : undefined;
+  }
+
+  /** [MQTT-3.8.4-8], unless the zone raises instead of lowers. */
+  #qosFor(message: Message, delivery: Delivery): QoS {
+    const { qos } = message;
+    if (qos === delivery.qos) return qos;
+    const isHigher = delivery.qos > qos;
+    return isHigher === this.zone.upgradeQos ? delivery.qos : qos;
+  }
+
+  /** Own messages, where only some of the overlapping subscriptions refuse them. */
+  #deliverOwn(message: Message, parts: readonly Delivery[]): Wait {
+    const wanted = parts.filter((part) => !part.noLocal);
+    const qos = Math.max(...wanted.map((part) => part.qos)) as QoS;
+    const ids = wanted.flatMap((part) => part.subscriptionIds ?? []);
+    const first = wanted[0] as Delivery;
+    return this.deliver(message, {
+      ...first,
+      qos,
+      subscriptionIds: ids.length > 0 ? ids : undefined,
+    });
+  }
+
+  #send(link: Link, message: Message, delivery: Delivery, qos: 1 | 2): void {
+    message.own();
+    const phase = qos === 1 ? Phase.awaitPuback : Phase.awaitPubrec;
+    const { timers } = this.#parts;
+    const packetId = this.inflight.add(message, delivery, phase, timers.nowMs);
+    const sent = link.sendPublish(message, delivery, qos, packetId, false);
+    if (sent !== 'sent') {
+      this.inflight.delete(packetId);
+      this.#sent(sent, message);
+      return;
+    }
+    this.#outstanding++;
+    this.delivered++;
+    if (this.#retryMs > 0) (this.#resend ??= this.#resending([])).arm();
+  }
+
+  #enqueue(message: Message, delivery: Delivery, qos: QoS): void {
+    if (this.link === null) message.compact();
+    else message.own();
+    this.enqueued++;
+    if (qos === 0) this.#waitingQos0++;
+    const dropped = this.queue.push({ message, delivery });
+    if (dropped !== undefined) {
+      if (this.#qosFor(dropped.message, dropped.delivery) === 0) this.#waitingQos0--;
+      this.drop(dropped.message, 'queue_full');
+    }
+  }
+
+  #sent(sent: Sent, message: Message): void {
+    if (sent === 'sent') this.delivered++;
+    else if (sent === 'full') this.drop(message, 'outbox_full');
+    else if (sent === 'too_large')
+      this.drop(message, 'too_large'); // [MQTT-3.1.2-25]
+    else this.drop(message, 'refused_by_hook');
+  }
+
+  drop(message: Message, reason: DropReason): void {
+    const { metrics, hooks } = this.#parts;
+    if (reason !== 'no_local') metrics.add(Metric.messagesDropped);
+    if (reason === 'expired') metrics.add(Metric.messagesExpired);
+    hooks.tell('message.dropped', message, reason, this.clientId);
+  }
+
+  /** Sends what waits, as far as window and outbox allow. */
+  pump(): void {
+    const { link } = this;
+    if (link === null) return;
+    while (this.#resend?.isPending === true) {
+      if (this.#outstanding >= this.#window || !link.hasRoom(0)) return;
+      this.#outstanding++;
+      this.#sendAgain(link, this.#resend.take());
+    }
+    const { nowMs } = this.#parts.timers;
+    while (this.#outstanding < this.#window) {
+      const next = this.queue.peek();
+      if (next === undefined || !link.hasRoom(next.message.payloadBytes)) return;
+      const { message, delivery } = this.queue.shift() as Queued;
+      const qos = this.#qosFor(message, delivery);
+      if (qos === 0) this.#waitingQos0--;
+      if (message.isExpired(nowMs))
+        this.drop(message, 'expired'); // [MQTT-3.3.2-5]
+      else if (qos > 0) this.#send(link, message, delivery, qos as 1 | 2);
+      else this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+    }
+  }
+
+  /** PUBACK: the end of a QoS 1 message. */
+  onPuback(packetId: number, reasonCode: number): AckOutcome {
+    const entry = this.inflight.get(packetId);
+    if (entry === undefined || entry.phase !== Phase.awaitPuback) return 'unknown';
+    this.#finish(entry, reasonCode);
+    return 'done';
+  }
+
+  /** PUBREC: the receiver has the message; from here on only the packet id matters. */
+  onPubrec(packetId: number, reasonCode: number): AckOutcome {
+    const entry = this.inflight.get(packetId);
+    if (entry === undefined || entry.phase === Phase.awaitPuback) return 'unknown';
+    if (reasonCode >= 0x80) {
+      this.#finish(entry, reasonCode);
+      return 'done';
+    }
+    this.#acked(entry, reasonCode);
+    entry.phase = Phase.awaitPubcomp;
+    entry.message = undefined;
+    entry.sentAtMs = this.#parts.timers.nowMs;
+    this.link?.sendPubrel(packetId); // [MQTT-4.3.3-4]
+    return 'done';
+  }
+
+  onPubcomp(packetId: number): AckOutcome {
+    const entry = this.inflight.get(packetId);
+    if (entry === undefined || entry.phase !== Phase.awaitPubcomp) return 'unknown';
+    this.#finish(entry, 0);
+    return 'done';
+  }
+
+  #finish(entry: InflightEntry, reasonCode: number): void {
+    this.#acked(entry, reasonCode);
+    this.inflight.delete(entry.packetId);
+    if (this.#outstanding > 0) this.#outstanding--;
+    if (this.queue.length > 0 || this.#resend?.isPending === true) this.pump();
+  }
+
+  #acked(entry: InflightEntry, reasonCode: number): void {
+    const { hooks } = this.#parts;
+    if (reasonCode >= 0x80 || !hooks.has('message.acked')) return;
+    if (entry.message !== undefined && this.client !== undefined) {
+      hooks.tell('message.acked', this.client, entry.message);
+    }
+  }
+
+  /** A client is connected: what was under way is sent again, in order [MQTT-4.4.0-1]. */
+  attach(link: Link, client: ClientInfo, window: number): void {
+    this.link = link;
+    this.client = client;
+    this.#window = window;
+    this.#outstanding = 0;
+    this.#retryMs = client.version < 5 ? this.zone.retryIntervalMs : 0;
+    const backlog = this.inflight.inOrder();
+    this.#resend = backlog.length > 0 ? this.#resending(backlog) : undefined;
+  }
+
+  #resending(backlog: InflightEntry[]): Resend {
+    const { timers } = this.#parts;
+    return new Resend(this.inflight, backlog, timers, this.#retryMs, (entry) => {
+      if (this.link !== null) this.#sendAgain(this.link, entry);
+    });
+  }
+
+  detach(): void {
+    this.link = null;
+    this.#outstanding = 0;
+    this.#resend?.stop();
+    this.#resend = undefined;
+  }
+
+  #sendAgain(link: Link, entry: InflightEntry): void {
+    entry.sentAtMs = this.#parts.timers.nowMs;
+    if (entry.phase === Phase.awaitPubcomp) {
+      link.sendPubrel(entry.packetId);
+      return;
+    }
+    const qos = entry.phase === Phase.awaitPuback ? 1 : 2;
+    const message = entry.message as Message;
+    const sent = link.sendPublish(message, entry.delivery, qos, entry.packetId, true);
+    if (sent === 'sent') return;
+    this.inflight.delete(entry.packetId);
+    this.#outstanding--;
+    this.#sent(sent, message);
+  }
+
+  /** What came through shared subscriptions and was never finished; QoS 2 that was sent stays. */
+  takeUnfinishedShared(): Queued[] {
+    const unsent = this.queue.extract(
+      ({ message, delivery }) => delivery.group !== undefined && message.qos > 0,
+    );
+    const unacked: Queued[] = [];
+    for (const entry of this.inflight.inOrder()) {
+      // [MQTT-4.8.2-5]: a QoS 2 message that was sent is never given to another member.
+      if (entry.delivery.group === undefined || entry.phase !== Phase.awaitPuback) continue;
+      unacked.push({ message: entry.message as Message, delivery: entry.delivery });
+      this.inflight.delete(entry.packetId);
+    }
+    return [...unacked, ...unsent];
+  }
+
+  /** The session is over. */
+  clear(): void {
+    this.detach();
+    this.inflight.clear();
+    this.queue.clear();
+    this.#waitingQos0 = 0;
+    this.awaitingRel.clear();
+  }
+}

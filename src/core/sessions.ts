@@ -1,0 +1,130 @@
+// The sessions of this worker by client id: opening, taking over, expiring, ending. Law: a client id
+// has at most one session and a session at most one link; the peers are asked first, so that this
+// holds across workers too.
+
+import { CallbackTimer } from '#base/timers';
+import type { ZoneSettings } from '#config/settings';
+import type { Peers } from './ports.ts';
+import type { Router } from './router.ts';
+import { Session, type SessionParts } from './session.ts';
+import type { Stats } from './stats.ts';
+import type { Subscription } from './subscription.ts';
+import type { Wills } from './wills.ts';
+
+export interface OpenRequest {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  readonly zone: ZoneSettings;
+  readonly cleanStart: boolean;
+  readonly expirySeconds: number;
+}
+
+export class Sessions {
+  readonly #byId = new Map<string, Session>();
+  readonly #expiring = new Map<Session, CallbackTimer>();
+  readonly #parts: SessionParts;
+  readonly #router: Router;
+  readonly #wills: Wills;
+  readonly #stats: Stats;
+  readonly #peers: Peers;
+
+  constructor(
+    parts: SessionParts,
+    others: { router: Router; wills: Wills; stats: Stats; peers: Peers },
+  ) {
+    this.#parts = parts;
+    this.#router = others.router;
+    this.#wills = others.wills;
+    this.#stats = others.stats;
+    this.#peers = others.peers;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  find(clientId: string): Session | undefined {
+    return this.#byId.get(clientId);
+  }
+
+  values(): IterableIterator<Session> {
+    return this.#byId.values();
+  }
+
+  /** The session for a CONNECT: the one there is [MQTT-3.1.2-5], or a new one [MQTT-3.1.2-4]. */
+  open(request: OpenRequest): { session: Session; isPresent: boolean } {
+    const present = this.#byId.get(request.clientId);
+    if (present !== undefined) {
+      // [MQTT-3.1.4-3] The client with this id that is still connected has to go.
+      present.link?.evict(request.cleanStart ? 'discard' : 'conflict');
+      if (request.cleanStart) this.terminate(present, 'discard');
+      // Evicting may have ended it: a session of expiry 0 ends with its connection.
+      else if (this.#byId.get(request.clientId) === present) return this.#resume(present, request);
+    }
+    const { clientId, username, zone, expirySeconds } = request;
+    const session = new Session(clientId, username, zone, expirySeconds, this.#parts);
+    session.cleanStart = request.cleanStart;
+    this.#byId.set(clientId, session);
+    this.#stats.move('sessions', 1);
+    if (session.isDurable) this.#stats.move('sessions/persistent', 1);
+    return { session, isPresent: false };
+  }
+
+  #resume(session: Session, request: OpenRequest): { session: Session; isPresent: boolean } {
+    const timer = this.#expiring.get(session);
+    if (timer !== undefined) this.#parts.timers.cancel(timer);
+    this.#expiring.delete(session);
+    this.#wills.cancel(session.clientId);
+    session.cleanStart = false;
+    this.setExpiry(session, request.expirySeconds);
+    return { session, isPresent: true };
+  }
+
+  setExpiry(session: Session, seconds: number): void {
+    const wasDurable = session.isDurable;
+    session.expirySeconds = seconds;
+    if (session.isDurable !== wasDurable) {
+      this.#stats.move('sessions/persistent', wasDurable ? -1 : 1);
+    }
+  }
+
+  /** The connection of a session has ended. */
+  left(session: Session): void {
+    session.detach();
+    if (this.#byId.get(session.clientId) !== session) return;
+    if (!session.isDurable) {
+      this.terminate(session, 'closed');
+      return;
+    }
+    if (session.expirySeconds === Number.POSITIVE_INFINITY) return;
+    const timer = new CallbackTimer(() => this.terminate(session, 'expired'));
+    this.#expiring.set(session, timer);
+    this.#parts.timers.schedule(timer, session.expirySeconds * 1000); // [MQTT-3.1.2-23]
+  }
+
+  /** The end of a session: its subscriptions, its queue, its timers; its will is due now. */
+  terminate(session: Session, reason: string): void {
+    if (this.#byId.get(session.clientId) !== session) return;
+    this.#byId.delete(session.clientId);
+    const timer = this.#expiring.get(session);
+    if (timer !== undefined) this.#parts.timers.cancel(timer);
+    this.#expiring.delete(session);
+    const unfinished = session.takeUnfinishedShared();
+    for (const subscription of session.subscriptions.values()) this.#drop(session, subscription);
+    const wasDurable = session.isDurable;
+    session.clear();
+    session.subscriptions.clear();
+    for (const { message, delivery } of unfinished) delivery.group?.redispatch(message, session);
+    this.#stats.move('sessions', -1);
+    if (wasDurable) this.#stats.move('sessions/persistent', -1);
+    this.#peers.release(session.clientId);
+    this.#wills.fire(session.clientId);
+    this.#parts.hooks.tell('session.terminated', session.clientId, session.username, reason);
+  }
+
+  #drop(session: Session, { routed, group }: Subscription): void {
+    this.#router.remove(routed, group, session);
+    this.#stats.move('subscriptions', -1);
+    if (group !== undefined) this.#stats.move('subscriptions/shared', -1);
+  }
+}

@@ -1,0 +1,62 @@
+// Subscribing and unsubscribing a session: its own list, the router and the store change together.
+
+import type { Delivery } from './delivery.ts';
+import type { Store, Wait } from './ports.ts';
+import type { Router } from './router.ts';
+import type { Session } from './session.ts';
+import type { Stats } from './stats.ts';
+import type { Subscription } from './subscription.ts';
+
+export class Subscriptions {
+  readonly #router: Router;
+  readonly #stats: Stats;
+  readonly #store: Store;
+
+  constructor(router: Router, stats: Stats, store: Store) {
+    this.#router = router;
+    this.#stats = stats;
+    this.#store = store;
+  }
+
+  /** Replaces a subscription to the same filter [MQTT-3.8.4-3]. */
+  add(session: Session, subscription: Subscription): { delivery: Delivery; wait: Wait } {
+    const { filter, routed, group } = subscription;
+    if (!session.subscriptions.has(filter)) this.#count(subscription, 1);
+    session.subscriptions.set(filter, subscription);
+    const delivery = deliveryOf(session, subscription);
+    this.#router.add(routed, group, delivery);
+    const wait = session.isDurable ? this.#store.subscribed(session.clientId, filter) : undefined;
+    return { delivery, wait };
+  }
+
+  /** `undefined`: there was none. What a shared subscription left unfinished goes to the others. */
+  remove(session: Session, filter: string): { wait: Wait } | undefined {
+    const subscription = session.subscriptions.get(filter);
+    if (subscription === undefined) return undefined;
+    session.subscriptions.delete(filter);
+    this.#count(subscription, -1);
+    this.#router.remove(subscription.routed, subscription.group, session);
+    const wait = session.isDurable ? this.#store.unsubscribed(session.clientId, filter) : undefined;
+    return { wait };
+  }
+
+  #count({ group }: Subscription, by: number): void {
+    this.#stats.move('subscriptions', by);
+    if (group !== undefined) this.#stats.move('subscriptions/shared', by);
+  }
+}
+
+function deliveryOf(session: Session, subscription: Subscription): Delivery {
+  const { qos, noLocal, retainAsPublished, subscriptionId } = subscription;
+  return {
+    session,
+    qos,
+    noLocal,
+    retainAsPublished,
+    subscriptionIds: subscriptionId === undefined ? undefined : [subscriptionId],
+    group: undefined,
+    isReplay: false,
+    isPlain: !noLocal && subscriptionId === undefined,
+    mixed: undefined,
+  };
+}
