@@ -1,0 +1,179 @@
+// The brokers that are compared, and how each is started: fresh, on 127.0.0.1, in a directory of
+// its own, and ended by its process id.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { family } from './cpu.ts';
+import type { BrokerName } from './load.ts';
+
+export interface Running {
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Broker {
+  readonly name: BrokerName;
+  /** Undefined when it can be started; otherwise why not. */
+  missing(): string | undefined;
+  start(port: number, variant: Variant): Promise<Running>;
+}
+
+export interface Variant {
+  /** `key=value` for our broker. */
+  readonly settings: readonly string[];
+  /** Mosquitto with every packet a segment of its own, which costs it a third to half of its rate. */
+  readonly mosquittoNodelay: boolean;
+}
+
+const launcher = fileURLToPath(new URL('../bin/broker', import.meta.url));
+
+export const brokers: Readonly<Record<BrokerName, Broker>> = {
+  ours: {
+    name: 'ours',
+    missing: () => (existsSync(launcher) ? undefined : 'bin/broker does not exist'),
+    start: (port, { settings }) =>
+      startProcess(port, launcher, (directory) => {
+        const all = [`listener.tcp.external=127.0.0.1:${port}`, ...onlyPlainTcp, ...settings];
+        return ['foreground', '--data-dir', directory, ...all.flatMap((set) => ['--set', set])];
+      }),
+  },
+  mosquitto: {
+    name: 'mosquitto',
+    missing: () => (findOnPath('mosquitto') ? undefined : 'mosquitto is not on the PATH'),
+    start: (port, { mosquittoNodelay }) =>
+      startProcess(port, findOnPath('mosquitto') ?? 'mosquitto', (directory) => {
+        const file = join(directory, 'mosquitto.conf');
+        writeFileSync(file, mosquittoConfiguration(port, mosquittoNodelay));
+        return ['-c', file];
+      }),
+  },
+};
+
+/** Everything else as shipped. */
+const onlyPlainTcp = [
+  'listener.tcp.internal=off',
+  'listener.ssl.external=off',
+  'listener.ws.external=off',
+  'listener.wss.external=off',
+  'log.to=off',
+];
+
+/** Mosquitto at its best: no limit that would drop a message, nothing written to disk or log. */
+function mosquittoConfiguration(port: number, nodelay: boolean): string {
+  return [
+    `listener ${port} 127.0.0.1`,
+    'allow_anonymous true',
+    'persistence false',
+    `set_tcp_nodelay ${nodelay}`,
+    'max_queued_messages 0',
+    'max_inflight_messages 0',
+    'log_dest none',
+    '',
+  ].join('\n');
+}
+
+/** A port that nobody has at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === 'string') throw new TypeError('Cannot find a port');
+  return address.port;
+}
+
+const startMs = 20_000;
+const stopMs = 5_000;
+
+async function startProcess(
+  port: number,
+  command: string,
+  argumentsIn: (directory: string) => string[],
+): Promise<Running> {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
+  const child = spawn(command, argumentsIn(directory), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = lastWords(child);
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('close', () => resolve());
+  });
+  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  const killNow = (): void => killFamily(child, 'SIGKILL');
+  const abandon = (): void => {
+    killNow();
+    removeDirectory();
+  };
+  process.once('exit', abandon);
+  const stop = async (): Promise<void> => {
+    killFamily(child, 'SIGTERM');
+    const impatience = setTimeout(killNow, stopMs);
+    await exited;
+    clearTimeout(impatience);
+    process.off('exit', abandon);
+    removeDirectory();
+  };
+  try {
+    await accepting(port, child);
+  } catch (cause) {
+    await stop();
+    throw new Error(`Cannot start "${command}": ${said() || 'it said nothing'}`, { cause });
+  }
+  return { pid: child.pid ?? 0, stop };
+}
+
+/** Resolves when the port accepts connections; fails when the process ends or takes too long. */
+async function accepting(port: number, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + startMs;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
+      throw new Error('Cannot wait for the broker: its process has ended');
+    }
+    if (await accepts(port)) return;
+    await delay(25);
+  }
+  throw new Error(`Cannot wait for the broker: port ${port} is closed after ${startMs} ms`);
+}
+
+function accepts(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
+
+function killFamily(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  for (const pid of family(child.pid)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It ended between being listed and being signalled.
+    }
+  }
+}
+
+/** The end of what a process printed, for the message when it fails. */
+function lastWords(child: ChildProcess): () => string {
+  let words = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      words = (words + chunk.toString()).slice(-2000);
+    });
+  }
+  return () => words.trim();
+}
+
+function findOnPath(command: string): string | undefined {
+  // Debian keeps servers in sbin, which is not on every user's PATH.
+  const places = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
+  return places.map((place) => join(place, command)).find((file) => existsSync(file));
+}
