@@ -1,0 +1,56 @@
+// The composition root: the only file that may import anything. Builds the floors bottom to top,
+// opens the listeners, and takes everything down again in the opposite order.
+
+import { systemClock } from '#base/clock';
+import { openLog } from '#base/log';
+import { notifySupervisor } from '#base/supervisor';
+import { Broker } from '#core/broker';
+import { Alone } from '#cluster/alone';
+import { openListeners } from '#net/open-listeners';
+import { MemoryStore } from '#store/memory';
+import { banner } from './banner.ts';
+import type { RunOptions } from './cli/run-options.ts';
+import { closeInOrder } from './shutdown.ts';
+
+/** Runs a broker until it is told to stop. */
+export async function run(options: RunOptions): Promise<void> {
+  const { settings, version, stopping } = options;
+  await using log = openLog(settings.log);
+  const broker = new Broker({
+    settings,
+    clock: systemClock,
+    log,
+    store: new MemoryStore(),
+    peers: new Alone(),
+  });
+  const listeners = await openListeners(settings, {
+    log: log.child({ part: 'net' }),
+    accept: (transport, face) => broker.accept(transport, face),
+    pskLookup: (identity) => broker.pskOf(identity),
+  });
+  const open = listeners.map((listener, i) => {
+    const host = settings.listeners[i]?.host ?? '0.0.0.0';
+    return `${listener.protocol} ${host}:${listener.boundPort}`;
+  });
+  const warn = log.warn.bind(log);
+  log.info('broker.started', { node: settings.node.name, version, listeners: open });
+  banner(settings, version, open);
+  options.onReady(open);
+  await notifySupervisor('READY=1', warn);
+  await stopSignal(stopping);
+  log.info('broker.stopping', { signal: String(stopping.reason) });
+  await notifySupervisor('STOPPING=1', warn);
+  await closeInOrder(listeners, broker, log);
+}
+
+function stopSignal(stopping: AbortSignal): Promise<void> {
+  if (stopping.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // A listening socket keeps the process alive; a broker without listeners must not end by itself.
+  const awake = setInterval(() => {}, 2 ** 30);
+  stopping.addEventListener('abort', () => {
+    clearInterval(awake);
+    resolve();
+  });
+  return promise;
+}
