@@ -29,8 +29,9 @@ export async function run(options: RunOptions): Promise<void> {
     pskLookup: (identity) => broker.pskOf(identity),
   });
   const open = listeners.map((listener, i) => {
-    const host = settings.listeners[i]?.host ?? '0.0.0.0';
-    return `${listener.protocol} ${host}:${listener.boundPort}`;
+    const host = settings.listeners[i]?.host ?? '*';
+    const address = host.includes(':') ? `[${host}]` : host;
+    return `${listener.protocol} ${address}:${listener.boundPort}`;
   });
   const warn = log.warn.bind(log);
   log.info('broker.started', { node: settings.node.name, version, listeners: open });

@@ -5,19 +5,36 @@ import type { LogSink } from './log-sink.ts';
 
 interface ConsoleStream {
   readonly isTTY?: boolean;
+  /** Bytes that nobody has read yet. */
+  readonly writableLength?: number;
   write(text: string): boolean;
   on(event: 'error', listener: () => void): unknown;
 }
 
+/** A reader that does not read costs lines, not memory. */
+const unreadBytesMax = 1024 * 1024;
+
 export function consoleSink(stream: ConsoleStream): LogSink {
+  let dropped = 0;
   const show = stream.isTTY === true ? readable : (line: string): string => line;
   // A reader that went away (EPIPE) costs the lines, not the broker.
   stream.on('error', () => {});
   return {
     write: (line) => {
+      if ((stream.writableLength ?? 0) > unreadBytesMax) {
+        dropped++;
+        return;
+      }
+      if (dropped > 0) {
+        const time = new Date().toISOString();
+        stream.write(
+          show(`${JSON.stringify({ level: 'warning', time, event: 'log.unread', dropped })}\n`),
+        );
+        dropped = 0;
+      }
       stream.write(show(line));
     },
-    // Lines on a terminal or pipe are written by the operating system when the call returns.
+    // What a slow reader has not taken by the end of the process is lost; see the command line.
     [Symbol.asyncDispose]: async () => {},
   };
 }

@@ -22,6 +22,7 @@ import { runNode } from './run-node.ts';
 import type { Run } from './run-options.ts';
 
 const pulseTimeoutMs = 5000;
+const unreadMs = 500;
 
 /** `loadRun` gives the broker itself: it is loaded only by the commands that run one. */
 export async function brokerCommand(
@@ -162,4 +163,6 @@ function print(text: string, exitCode = 0): number {
 
 if (import.meta.main) {
   await brokerCommand(process.argv.slice(2), async () => (await import('../main.ts')).run);
+  // The process ends when nothing is left to do. Lines that nobody reads from a pipe are not that.
+  setTimeout(() => process.exit(), unreadMs).unref();
 }

@@ -5,22 +5,28 @@ import type { Wait } from './ports.ts';
 
 export type AckType = 'puback' | 'pubrec';
 
-interface PendingAck {
+export interface Ack {
   readonly type: AckType;
   readonly packetId: number;
   readonly reasonCode: number;
+  readonly text: string | undefined;
+}
+
+interface PendingAck {
+  readonly ack: Ack;
   isReady: boolean;
+  /** Why it must not be acknowledged after all. */
+  failure?: unknown;
 }
 
 export class AckOrder {
   readonly #pending: PendingAck[] = [];
-  readonly #send: (type: AckType, packetId: number, reasonCode: number) => void;
-  readonly #failed: (error: unknown, type: AckType, packetId: number) => void;
+  readonly #send: (ack: Ack) => void;
+  readonly #failed: (error: unknown, ack: Ack) => void;
+  /** PUBACKs among those that wait. */
+  pubacks = 0;
 
-  constructor(
-    send: (type: AckType, packetId: number, reasonCode: number) => void,
-    failed: (error: unknown, type: AckType, packetId: number) => void,
-  ) {
+  constructor(send: (ack: Ack) => void, failed: (error: unknown, ack: Ack) => void) {
     this.#send = send;
     this.#failed = failed;
   }
@@ -30,26 +36,30 @@ export class AckOrder {
     return this.#pending.length;
   }
 
-  push(type: AckType, packetId: number, reasonCode: number, wait: Wait): void {
-    const ack: PendingAck = { type, packetId, reasonCode, isReady: wait === undefined };
-    this.#pending.push(ack);
+  push(ack: Ack, wait: Wait): void {
+    const pending: PendingAck = { ack, isReady: wait === undefined };
+    this.#pending.push(pending);
+    if (ack.type === 'puback') this.pubacks++;
     wait?.then(
-      () => {
-        ack.isReady = true;
-        this.#release();
-      },
+      () => this.#settle(pending),
       (error: unknown) => {
-        this.#pending.splice(this.#pending.indexOf(ack), 1);
-        this.#failed(error, type, packetId);
-        this.#release();
+        pending.failure = error ?? 'unknown';
+        this.#settle(pending);
       },
     );
   }
 
+  #settle(pending: PendingAck): void {
+    pending.isReady = true;
+    this.#release();
+  }
+
   #release(): void {
     while (this.#pending[0]?.isReady === true) {
-      const { type, packetId, reasonCode } = this.#pending.shift() as PendingAck;
-      this.#send(type, packetId, reasonCode);
+      const { ack, failure } = this.#pending.shift() as PendingAck;
+      if (ack.type === 'puback') this.pubacks--;
+      if (failure === undefined) this.#send(ack);
+      else this.#failed(failure, ack);
     }
   }
 }

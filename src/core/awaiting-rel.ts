@@ -4,15 +4,21 @@
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import type { ZoneSettings } from '#config/settings';
+import type { Wait } from './ports.ts';
 
 type Limits = Pick<ZoneSettings, 'maxAwaitingRel' | 'awaitRelTimeoutMs'>;
+
+interface Taken {
+  readonly sinceMs: number;
+  wait: Wait;
+}
 
 export class AwaitingRel {
   readonly #limits: Limits;
   readonly #timers: TimerWheel;
   readonly #onExpired: () => void;
-  /** Packet id → when it came; insertion order is age. Allocated for clients that use QoS 2. */
-  #since: Map<number, number> | undefined;
+  /** By packet id; insertion order is age. Allocated for clients that use QoS 2. */
+  #taken: Map<number, Taken> | undefined;
   #timer: CallbackTimer | undefined;
 
   constructor(limits: Limits, timers: TimerWheel, onExpired: () => void) {
@@ -22,7 +28,7 @@ export class AwaitingRel {
   }
 
   get size(): number {
-    return this.#since?.size ?? 0;
+    return this.#taken?.size ?? 0;
   }
 
   get isFull(): boolean {
@@ -30,12 +36,27 @@ export class AwaitingRel {
   }
 
   has(packetId: number): boolean {
-    return this.#since?.has(packetId) === true;
+    return this.#taken?.has(packetId) === true;
   }
 
-  add(packetId: number): void {
-    this.#since ??= new Map();
-    this.#since.set(packetId, this.#timers.nowMs);
+  /** What a PUBREC for this id has to wait for, also a second one. */
+  waitOf(packetId: number): Wait {
+    return this.#taken?.get(packetId)?.wait;
+  }
+
+  /** An id whose message could not be stored is not taken: the client will send it again. */
+  add(packetId: number, wait?: Wait): void {
+    const taken: Taken = { sinceMs: this.#timers.nowMs, wait };
+    this.#taken ??= new Map();
+    this.#taken.set(packetId, taken);
+    wait?.then(
+      () => {
+        taken.wait = undefined;
+      },
+      () => {
+        if (this.#taken?.get(packetId) === taken) this.#taken.delete(packetId);
+      },
+    );
     const { awaitRelTimeoutMs } = this.#limits;
     if (awaitRelTimeoutMs === 0) return;
     this.#timer ??= new CallbackTimer(() => this.#expire());
@@ -43,24 +64,24 @@ export class AwaitingRel {
   }
 
   delete(packetId: number): boolean {
-    return this.#since?.delete(packetId) === true;
+    return this.#taken?.delete(packetId) === true;
   }
 
   clear(): void {
-    this.#since = undefined;
+    this.#taken = undefined;
     if (this.#timer !== undefined) this.#timers.cancel(this.#timer);
   }
 
   #expire(): void {
     const { awaitRelTimeoutMs } = this.#limits;
     const { nowMs } = this.#timers;
-    for (const [packetId, since] of this.#since ?? []) {
-      const leftMs = since + awaitRelTimeoutMs - nowMs;
+    for (const [packetId, { sinceMs }] of this.#taken ?? []) {
+      const leftMs = sinceMs + awaitRelTimeoutMs - nowMs;
       if (leftMs > 0) {
         if (this.#timer !== undefined) this.#timers.schedule(this.#timer, leftMs);
         return;
       }
-      this.#since?.delete(packetId);
+      this.#taken?.delete(packetId);
       this.#onExpired();
     }
   }

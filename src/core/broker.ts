@@ -14,7 +14,7 @@ import type { Core } from './context.ts';
 import { ExpressLane } from './express-lane.ts';
 import type { Message } from './message.ts';
 import { Metrics } from './metrics.ts';
-import { Flusher } from './outbox.ts';
+import { Flusher } from './flusher.ts';
 import type { ListenerFace, Peers, Store, Transport, TransportSink } from './ports.ts';
 import { Publishing } from './publishing.ts';
 import { Retained } from './retained.ts';
@@ -80,7 +80,7 @@ export class Broker {
     return link !== null && link !== undefined;
   }
 
-  /** Tells every client that the node stops [MQTT-3.14.0-1] and where else to go, if that is set. */
+  /** Tells every client that the node stops and where else to go, if that is set. */
   stop(): void {
     for (const { channel } of this.#connections) {
       const { serverReference } = channel.zone;
@@ -111,7 +111,7 @@ function buildCore({ settings, clock, log, store, peers }: BrokerOptions): Core 
   );
   const metrics = new Metrics();
   const stats = new Stats();
-  const router = new Router(peers, stats, {
+  const router = new Router(peers, stats, metrics, {
     strategy: settings.broker.sharedSubscriptionStrategy,
     needsReady: settings.broker.sharedDispatchAckEnabled,
   });

@@ -15,7 +15,7 @@ import type { Delivery, FrameRun, Link, Sent } from './delivery.ts';
 import type { ExpressSender } from './express-lane.ts';
 import type { Message } from './message.ts';
 import { Metric } from './metrics.ts';
-import { Outbox, sharedPieceBytesMin } from './outbox.ts';
+import { Outbox, type OutboxOwner, sharedPieceBytesMin } from './outbox.ts';
 import type { ListenerFace, Transport, Wait } from './ports.ts';
 import { type Receiver, writePublish } from './publish-writer.ts';
 import type { Replay } from './replay.ts';
@@ -38,7 +38,7 @@ const sentMetrics: { readonly [T in SentPacketType]: number } = {
   unsuback: Metric.unsuback,
   pingresp: Metric.pingresp,
   disconnect: Metric.disconnectSent,
-  auth: Metric.auth,
+  auth: Metric.authSent,
 };
 /** What we send besides PUBLISH. */
 export type SentPacketType = Exclude<
@@ -59,7 +59,20 @@ export interface AuthExchange {
   readonly settle: (outcome: AuthOutcome) => Wait;
 }
 
-export class Channel implements Link, Receiver, ExpressSender {
+/** Why a connection is not read: a handler waits for somebody, or the client does not read us. */
+export const PauseCause = { handler: 1, outbox: 2 } as const;
+export type PauseCause = (typeof PauseCause)[keyof typeof PauseCause];
+
+/** The connection around a channel. */
+export interface ChannelWatch {
+  onOpen(): void;
+  onEnd(reason: string): void;
+}
+
+/** Reason strings quote what the client sent, which may be as long as a topic. */
+const textMax = 200;
+
+export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   readonly core: Core;
   readonly transport: Transport;
   readonly listener: ListenerFace;
@@ -80,6 +93,8 @@ export class Channel implements Link, Receiver, ExpressSender {
   rawVersion: 0 | 4 | 5 = 0;
   mountpoint = '';
   isExpress = false;
+  /** Nothing about this client's QoS 1 publishes has to be checked; see `isOrdinary` in on-publish. */
+  isUnchecked = false;
   /** Reason strings and user properties are wanted [MQTT-3.1.2-29]. */
   wantsProblemInfo = true;
   aliases: OutboundAliases | null = null;
@@ -95,21 +110,42 @@ export class Channel implements Link, Receiver, ExpressSender {
   receivedPackets = 0;
   sentMessages = 0;
   sentPackets = 0;
-  readonly #onEnd: (reason: string) => void;
+  /** Why nothing is read at the moment. */
+  #pauses = 0;
+  #isStepping = false;
+  readonly #watch: ChannelWatch;
 
   constructor(
     core: Core,
     transport: Transport,
     listener: ListenerFace,
     zone: ZoneSettings,
-    onEnd: (reason: string) => void,
+    watch: ChannelWatch,
   ) {
     this.core = core;
     this.transport = transport;
     this.listener = listener;
     this.zone = zone;
-    this.#onEnd = onEnd;
-    this.outbox = new Outbox(transport, core.flusher, zone.maxOutboxBytes, core.metrics);
+    this.#watch = watch;
+    this.outbox = new Outbox(transport, core.flusher, zone.maxOutboxBytes, core.metrics, this);
+  }
+
+  /** CONNECT was accepted. */
+  open(): void {
+    this.state = 'open';
+    this.#watch.onOpen();
+  }
+
+  /** Stops reading, for one reason among several; reading goes on when all are over. */
+  pause(cause: PauseCause): void {
+    if (this.#pauses === 0) this.transport.pause();
+    this.#pauses |= cause;
+  }
+
+  unpause(cause: PauseCause): void {
+    if ((this.#pauses & cause) === 0) return;
+    this.#pauses &= ~cause;
+    if (this.#pauses === 0 && !this.isClosed) this.transport.resume();
   }
 
   get isClosed(): boolean {
@@ -120,12 +156,14 @@ export class Channel implements Link, Receiver, ExpressSender {
     return this.client as ClientInfo;
   }
 
-  send(packet: Packet & { type: SentPacketType }): void {
-    if (this.state === 'closed') return;
+  /** False: the client accepts no packet of that size, or nothing at all any more. */
+  send(packet: Packet & { type: SentPacketType }): boolean {
+    if (this.state === 'closed') return false;
     const bytes = this.#fit(packet);
-    if (bytes === undefined) return;
+    if (bytes === undefined) return false;
     this.outbox.copy(bytes, 0, bytes.length);
     this.#countSent(packet.type);
+    return true;
   }
 
   /** Within the client's limit, at the cost of the words about it [MQTT-3.2.2-19] and its like. */
@@ -138,15 +176,15 @@ export class Channel implements Link, Receiver, ExpressSender {
     return shorter.length <= this.packetBytesMax ? shorter : undefined;
   }
 
-  /** Text for people, when the client has not asked to be spared it. */
+  /** Text for people, when the client has not asked to be spared it. It may quote the client. */
   problem(text: string | undefined): Properties {
-    return this.isV5 && this.wantsProblemInfo && text !== undefined ? { reasonString: text } : {};
+    if (!this.isV5 || !this.wantsProblemInfo || text === undefined) return {};
+    return { reasonString: text.length > textMax ? `${text.slice(0, textMax)}…` : text };
   }
 
   #countSent(type: SentPacketType): void {
     const { metrics } = this.core;
     this.sentPackets++;
-    metrics.add(Metric.packetsSent);
     metrics.add(sentMetrics[type]);
   }
 
@@ -176,27 +214,26 @@ export class Channel implements Link, Receiver, ExpressSender {
   }
 
   /** Acknowledges a publish once `wait` is over, never before an earlier one. */
-  acknowledge(type: AckType, packetId: number, reasonCode: number, wait: Wait): void {
+  acknowledge(type: AckType, packetId: number, code: number, wait: Wait, text?: string): void {
     if (wait === undefined && (this.#acks === undefined || this.#acks.size === 0)) {
-      this.sendAck(type, packetId, reasonCode);
+      this.sendAck(type, packetId, code, text);
       return;
     }
     this.#acks ??= new AckOrder(
-      (kind, id, code) => this.sendAck(kind, id, code),
-      (error, kind, id) => this.#refuseUnstored(error, kind, id),
+      (ack) => this.sendAck(ack.type, ack.packetId, ack.reasonCode, ack.text),
+      (error, ack) => this.#refuseUnstored(error, ack.type, ack.packetId),
     );
-    this.#acks.push(type, packetId, reasonCode, wait);
+    this.#acks.push({ type, packetId, reasonCode: code, text }, wait);
   }
 
-  /** Publishes that wait for their acknowledgement. */
-  get unacknowledged(): number {
-    return this.#acks?.size ?? 0;
+  /** QoS 1 publishes that wait for their acknowledgement; QoS 2 ones are counted by the session. */
+  get unacknowledgedQos1(): number {
+    return this.#acks?.pubacks ?? 0;
   }
 
   /** The store failed: the publisher must not believe that the message is safe. */
   #refuseUnstored(error: unknown, type: AckType, packetId: number): void {
     this.core.log.error('store.failed', { clientId: this.client?.clientId, error });
-    if (type === 'pubrec') this.session?.awaitingRel.delete(packetId);
     if (this.isV5) {
       const text = 'Cannot store the message: the store failed';
       this.sendAck(type, packetId, Reason.implementationSpecificError, text);
@@ -209,9 +246,13 @@ export class Channel implements Link, Receiver, ExpressSender {
     return this.outbox.hasRoom(bytes);
   }
 
+  get isFlowing(): boolean {
+    return this.outbox.isFlowing;
+  }
+
   sendRun(run: FrameRun): boolean {
     const length = run.end - run.start;
-    if (!this.outbox.hasRoom(length) || this.session?.isClearForQos0 !== true) return false;
+    if (this.session?.isClearForQos0 !== true || !this.outbox.hasRoom(length)) return false;
     if (length < sharedPieceBytesMin) {
       this.outbox.copy(run.bytes, run.start, run.end);
     } else {
@@ -222,9 +263,6 @@ export class Channel implements Link, Receiver, ExpressSender {
     const { count } = run;
     this.sentMessages += count;
     this.sentPackets += count;
-    (counts[Metric.packetsSent] as number) += count;
-    (counts[Metric.publishSent] as number) += count;
-    (counts[Metric.messagesSent] as number) += count;
     (counts[Metric.qos0Sent] as number) += count;
     return true;
   }
@@ -238,18 +276,17 @@ export class Channel implements Link, Receiver, ExpressSender {
   ): Sent {
     const { hooks, metrics, timers } = this.core;
     let seen = message;
-    if (hooks.has('message.deliver')) {
-      const asked = this.#askDeliver(message);
-      if (asked === undefined) return 'dropped';
+    if (hooks.lists['message.deliver'] !== null) {
+      const asked = this.#askDeliver(message.own());
+      // Whoever was asked may have ended this very connection.
+      if (asked === undefined || this.isClosed) return 'dropped';
       seen = asked;
     }
     const sent = writePublish(this, seen, delivery, qos, packetId, isDuplicate, timers.nowMs);
     if (sent !== 'sent') return sent;
     this.sentMessages++;
     this.sentPackets++;
-    metrics.add(Metric.packetsSent);
-    metrics.add(Metric.publishSent);
-    metrics.sent(qos);
+    metrics.add(Metric.qos0Sent + qos);
     return 'sent';
   }
 
@@ -271,31 +308,47 @@ export class Channel implements Link, Receiver, ExpressSender {
   /** Retained messages for a new subscription; they leave as fast as the client reads. */
   replay(replay: Replay): void {
     (this.#replays ??= []).push(replay);
-    this.#stepReplays();
+    this.goOnReplaying();
   }
 
-  #stepReplays(): void {
-    const { session } = this;
-    while (session !== undefined && this.#replays !== undefined) {
-      const replay = this.#replays[0];
-      if (replay === undefined) {
-        this.#replays = undefined;
-      } else if (replay.step(session)) {
-        // What it left over goes on in the next turn, or when the socket has drained.
-        if (this.outbox.isFlowing) setImmediate(() => this.#stepReplays());
-        return;
-      } else {
-        this.#replays.shift();
-      }
-    }
+  get isReplaying(): boolean {
+    return this.#replays !== undefined;
+  }
+
+  /** UNSUBSCRIBE: nothing more of it. */
+  stopReplay(filter: string): void {
+    this.#replays = this.#replays?.filter((replay) => replay.subscribed !== filter);
+  }
+
+  /** A slice now, the next one in a later turn: by itself, or when session or outbox have room. */
+  goOnReplaying(): void {
+    if (this.#isStepping || this.session === undefined || this.#replays === undefined) return;
+    this.#isStepping = true;
+    const isUnfinished = this.#replays[0]?.step(this.session) === true;
+    this.#isStepping = false;
+    if (!isUnfinished) this.#replays?.shift();
+    if (this.#replays?.length === 0) this.#replays = undefined;
+    else if (!isUnfinished || this.session?.canReplay === true) this.#stepLater();
+  }
+
+  #stepLater(): void {
+    this.#isStepping = true;
+    setImmediate(() => {
+      this.#isStepping = false;
+      this.goOnReplaying();
+    });
   }
 
   /** The transport has sent what it held back. */
   drained(): void {
     this.outbox.drained();
+  }
+
+  /** The outbox is below its bound again. */
+  onRoom(): void {
     if (this.state !== 'open') return;
+    this.unpause(PauseCause.outbox);
     this.session?.pump();
-    if (this.#replays !== undefined) this.#stepReplays();
   }
 
   evict(reason: 'conflict' | 'discard' | 'kicked'): void {
@@ -305,16 +358,15 @@ export class Channel implements Link, Receiver, ExpressSender {
 
   /**
    * Ends the connection. An MQTT 5 client that is connected is told the code [MQTT-4.13.1-1], with
-   * a text if there is one. `reason` is the word that statistics and hooks see.
+   * what goes with it. `reason` is the word that statistics and hooks see.
    */
-  close(reason: string, code?: number, properties?: Properties): void {
+  close(reason: string, code?: number, properties: Properties = {}): void {
     if (this.state === 'closed') return;
     if (code !== undefined && this.isV5 && this.state === 'open') {
-      const words = this.wantsProblemInfo ? (properties ?? {}) : {};
-      this.send({ type: 'disconnect', reasonCode: code, properties: words });
+      this.send({ type: 'disconnect', reasonCode: code, properties });
     }
     this.state = 'closed';
-    this.#onEnd(reason);
+    this.#watch.onEnd(reason);
     this.outbox.end();
   }
 
@@ -324,8 +376,8 @@ export class Channel implements Link, Receiver, ExpressSender {
       clientId: this.client?.clientId,
       peer: this.transport.peer.address,
       reason: reasonWord(code),
-      text,
+      text: text.slice(0, textMax),
     });
-    this.close(reasonWord(code), code, { reasonString: text });
+    this.close(reasonWord(code), code, this.problem(text));
   }
 }

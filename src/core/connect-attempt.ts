@@ -19,20 +19,27 @@ export class ConnectAttempt implements Staged {
   mountpoint: string;
   /** The last word of an enhanced authentication, for the CONNACK. */
   authData: Buffer | undefined;
-  isDone = false;
+  #isSettled = false;
 
   constructor(channel: Channel, packet: ConnectPacket) {
     this.channel = channel;
-    // Password and will lie in the read buffer; an attempt may outlive it.
-    const { password, will } = packet;
-    this.packet = {
-      ...packet,
-      password: password && Buffer.from(password),
-      will: will && { ...will, payload: Buffer.from(will.payload) },
-    };
+    this.packet = packet;
     this.clientId = packet.clientId;
     this.username = packet.username;
     this.mountpoint = channel.zone.mountpoint ?? '';
+  }
+
+  get isDone(): boolean {
+    return this.#isSettled || this.channel.isClosed;
+  }
+
+  /** The stages end here; `reopen` lets them go on, after an exchange of AUTH packets. */
+  settle(): void {
+    this.#isSettled = true;
+  }
+
+  reopen(): void {
+    this.#isSettled = false;
   }
 
   keep(): void {}
@@ -81,7 +88,7 @@ export class ConnectAttempt implements Staged {
 
   /** CONNACK with a code, then the end [MQTT-3.1.4-2], [MQTT-3.2.2-7]. */
   refuse(code: number, text: string, properties: Properties = {}): void {
-    this.isDone = true;
+    this.settle();
     const { channel } = this;
     const { core } = channel;
     const word = reasonWord(code);

@@ -3,6 +3,7 @@
 // Laws: whatever a packet does, it ends this connection at most; while a handler waits nothing more
 // is read, so packets are handled in the order they came.
 
+import { describeError } from '#base/errors';
 import { WheelTimer } from '#base/timers';
 import { decodePacket } from '#wire/decode';
 import { type FrameSink, Framer } from '#wire/framer';
@@ -18,7 +19,7 @@ import { packetTypes } from '#wire/packet';
 import { ProtocolError } from '#wire/protocol-error';
 import { Reason } from '#wire/reason-codes';
 import type { ZoneSettings } from '#config/settings';
-import { Channel } from './channel.ts';
+import { Channel, type ChannelWatch, PauseCause } from './channel.ts';
 import type { Core } from './context.ts';
 import { leave } from './leave.ts';
 import { Metric } from './metrics.ts';
@@ -34,7 +35,7 @@ import { refuseFirst } from './refuse-first.ts';
 
 type OnFrame = (channel: Channel, bytes: Buffer, start: number, body: number, end: number) => Wait;
 
-/** Handlers by packet type; a type that only servers send has none [MQTT-3.1.0-1] and its like. */
+/** Handlers by packet type; a type that only servers send has none. */
 const handlers: readonly (OnFrame | undefined)[] = handlerTable({
   connect: () => {
     // [MQTT-3.1.0-2]
@@ -47,21 +48,21 @@ const handlers: readonly (OnFrame | undefined)[] = handlerTable({
   pubcomp: onAcknowledgement,
   subscribe: decoded<SubscribePacket>(Metric.subscribe, onSubscribe),
   unsubscribe: decoded<UnsubscribePacket>(Metric.unsubscribe, onUnsubscribe),
-  pingreq: decoded(Metric.pingreq, (channel) => channel.send({ type: 'pingresp' })), // [MQTT-3.12.4-1]
+  pingreq: decoded(Metric.pingreq, (channel) => void channel.send({ type: 'pingresp' })), // [MQTT-3.12.4-1]
   disconnect: decoded<DisconnectPacket>(Metric.disconnectReceived, onDisconnect),
-  auth: decoded<AuthPacket>(Metric.auth, onAuth),
+  auth: decoded<AuthPacket>(Metric.authReceived, onAuth),
 });
 
 /** Before the session is open: CONNECT, then only what enhanced authentication needs. */
 const firstHandler = decoded<ConnectPacket>(Metric.connect, onConnect);
 
-export class Connection extends WheelTimer implements TransportSink, FrameSink {
+export class Connection extends WheelTimer implements TransportSink, FrameSink, ChannelWatch {
   readonly channel: Channel;
   readonly #framer: Framer;
   #lastHeardMs: number;
   #hasConnected = false;
   #isWaiting = false;
-  #onGone: (connection: Connection) => void;
+  readonly #onGone: (connection: Connection) => void;
 
   constructor(
     core: Core,
@@ -71,7 +72,7 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
     onGone: (connection: Connection) => void,
   ) {
     super();
-    this.channel = new Channel(core, transport, listener, zone, (reason) => this.#end(reason));
+    this.channel = new Channel(core, transport, listener, zone, this);
     this.#framer = new Framer(zone.maxPacketBytes);
     this.#lastHeardMs = core.timers.nowMs;
     this.#onGone = onGone;
@@ -86,10 +87,12 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
     core.metrics.add(Metric.bytesReceived, end - start);
     try {
       this.#framer.push(this, bytes, start, end);
+      core.express.flush();
     } catch (error) {
       this.#fail(error);
     }
-    core.express.flush();
+    // Whoever does not read our answers gets no further questions in.
+    if (!channel.outbox.hasRoom(0)) channel.pause(PauseCause.outbox);
   }
 
   frame(bytes: Buffer, start: number, body: number, end: number): boolean {
@@ -99,12 +102,11 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
     let wait: Wait;
     if (type === packetTypes.publish && channel.state === 'open') {
       wait = onPublish(channel, bytes, start, body, end);
-      if (wait === undefined) return true;
     } else {
       channel.core.express.flush();
       wait = this.#handle(type, bytes, start, body, end);
-      if (wait === undefined) return channel.state !== 'closed';
     }
+    if (wait === undefined) return !channel.isClosed;
     this.#waitFor(wait);
     return false;
   }
@@ -141,28 +143,28 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
   }
 
   #waitFor(wait: Promise<void>): void {
+    const { channel } = this;
     this.#isWaiting = true;
-    this.channel.transport.pause();
-    wait.then(
-      () => this.#goOn(),
-      (error: unknown) => {
+    channel.pause(PauseCause.handler);
+    wait
+      .then(() => this.#goOn())
+      .catch((error: unknown) => {
         this.#isWaiting = false;
         this.#fail(error);
-      },
-    );
+      })
+      .catch((error: unknown) => {
+        channel.core.log.error('connection.failed', { error: describeError(error) });
+        channel.transport.destroy();
+      });
   }
 
   #goOn(): void {
     this.#isWaiting = false;
     const { channel } = this;
     if (channel.isClosed) return;
-    try {
-      this.#framer.resume(this);
-    } catch (error) {
-      this.#fail(error);
-    }
+    this.#framer.resume(this);
     channel.core.express.flush();
-    if (!this.#isWaiting && !channel.isClosed) channel.transport.resume();
+    if (!this.#isWaiting) channel.unpause(PauseCause.handler);
   }
 
   /** A ProtocolError is the client's doing; anything else is ours, and still ends only this client. */
@@ -172,7 +174,8 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
       channel.closeFor(error.reasonCode, error.message);
       return;
     }
-    channel.core.log.error('connection.failed', { clientId: channel.client?.clientId, error });
+    const clientId = channel.client?.clientId;
+    channel.core.log.error('connection.failed', { clientId, error: describeError(error) });
     channel.close('internal_error', Reason.unspecifiedError);
   }
 
@@ -183,37 +186,48 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink {
   closed(reason: string): void {
     const { channel } = this;
     channel.outbox.close();
-    if (channel.state !== 'closed') {
+    if (!channel.isClosed) {
       channel.state = 'closed';
-      this.#end(reason);
+      this.onEnd(reason);
     }
     this.#onGone(this);
   }
 
+  /** From now on the timer watches the keepalive. */
+  onOpen(): void {
+    const { timers } = this.channel.core;
+    const limitMs = this.#keepaliveMs;
+    if (limitMs === 0) timers.cancel(this);
+    else timers.schedule(this, limitMs);
+  }
+
   /** The client has nothing more to say, and neither have we. */
-  #end(reason: string): void {
+  onEnd(reason: string): void {
     this.channel.core.timers.cancel(this);
     leave(this.channel, reason);
   }
 
-  /** The connection's own timer: first the wait for CONNECT, then the keepalive [MQTT-3.1.2-22]. */
+  /** One and a half times what was agreed, as shipped; 0: never [MQTT-3.1.2-22]. */
+  get #keepaliveMs(): number {
+    return this.channel.keepaliveSeconds * this.channel.zone.keepaliveBackoff * 2000;
+  }
+
+  /** The connection's own timer: first all of the time until CONNACK, then the keepalive. */
   override fire(): void {
     const { channel } = this;
     const { timers } = channel.core;
+    // What we do not read we cannot have missed.
+    const isDeaf = this.#isWaiting || channel.transport.isPaused;
     if (channel.state === 'connecting') {
-      const leftMs = this.#hasConnected ? channel.zone.idleTimeoutMs : 0;
-      if (leftMs > 0 && timers.nowMs - this.#lastHeardMs < leftMs) timers.schedule(this, leftMs);
+      if (isDeaf) timers.schedule(this, channel.zone.idleTimeoutMs);
       else channel.close('idle_timeout');
       return;
     }
-    const limitMs = channel.keepaliveSeconds * channel.zone.keepaliveBackoff * 2000;
-    if (limitMs === 0) return;
-    const idleMs = timers.nowMs - this.#lastHeardMs;
-    if (idleMs >= limitMs && !this.#isWaiting) {
-      channel.close('keepalive_timeout', Reason.keepaliveTimeout);
-    } else {
-      timers.schedule(this, Math.max(limitMs - idleMs, 1000));
-    }
+    const limitMs = this.#keepaliveMs;
+    const leftMs = limitMs - (timers.nowMs - this.#lastHeardMs);
+    if (isDeaf) timers.schedule(this, limitMs);
+    else if (leftMs > 0) timers.schedule(this, leftMs);
+    else channel.close('keepalive_timeout', Reason.keepaliveTimeout);
   }
 }
 
@@ -226,7 +240,6 @@ function decoded<P extends Packet>(
 ): OnFrame {
   return (channel, bytes, start, body, end) => {
     const { metrics } = channel.core;
-    metrics.add(Metric.packetsReceived);
     metrics.add(metric);
     const header = bytes[start] as number;
     return on(channel, decodePacket(header, bytes, body, end, channel.version) as P) as Wait;

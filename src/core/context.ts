@@ -8,7 +8,7 @@ import type { Settings } from '#config/settings';
 import type { Hooks } from '#hooks/runner';
 import type { ExpressLane } from './express-lane.ts';
 import type { Metrics } from './metrics.ts';
-import type { Flusher } from './outbox.ts';
+import type { Flusher } from './flusher.ts';
 import type { Peers } from './ports.ts';
 import type { Publishing } from './publishing.ts';
 import type { Retained } from './retained.ts';

@@ -21,8 +21,6 @@ export interface Subscriber {
 export interface Link {
   /** The layout of frames that may be sent as they came: 4 (v3.1 and v3.1.1), 5, or 0 for none. */
   readonly rawVersion: 0 | 4 | 5;
-  /** The most bytes the client accepts in one packet. */
-  readonly packetBytesMax: number;
   /**
    * Sends whole QoS 0 frames as they came. `piece` is memory that may be shared, when it pays.
    * False: over the client's bound, nothing was taken.
@@ -36,14 +34,19 @@ export interface Link {
     isDuplicate: boolean,
   ): Sent;
   sendPubrel(packetId: number): void;
-  /** Whether the client's outbox takes so many bytes more. */
+  /** Whether the client's outbox takes so many bytes more. Asked before `sendPublish`. */
   hasRoom(bytes: number): boolean;
+  /** The transport has taken all that was written. */
+  readonly isFlowing: boolean;
+  /** Retained messages wait for their turn: call `goOnReplaying` when nothing else waits. */
+  readonly isReplaying: boolean;
+  goOnReplaying(): void;
   /** Ends the connection because its session went to another one or ended. */
   evict(reason: 'conflict' | 'discard' | 'kicked'): void;
 }
 
-/** What became of a PUBLISH offered to a link; only QoS 0 finds it full, others ask `hasRoom` first. */
-export type Sent = 'sent' | 'full' | 'too_large' | 'dropped';
+/** What became of a PUBLISH given to a link. */
+export type Sent = 'sent' | 'too_large' | 'dropped';
 
 /** Consecutive QoS 0 frames of one topic in a read buffer. */
 export interface FrameRun {
@@ -57,6 +60,8 @@ export interface FrameRun {
 
 /** A shared subscription that takes back what a member could not finish. */
 export interface Regroup {
+  readonly name: string;
+  readonly filter: string;
   redispatch(message: Message, from: Subscriber): void;
 }
 
@@ -68,7 +73,7 @@ export interface Delivery {
   readonly subscriptionIds: readonly number[] | undefined;
   /** Set when the message came through a shared subscription: it may have to go to another member. */
   readonly group: Regroup | undefined;
-  /** A retained message sent because of a SUBSCRIBE: its retain flag is 1 [MQTT-3.3.1-8]. */
+  /** A retained message sent because of a SUBSCRIBE: its retain flag stays. */
   readonly isReplay: boolean;
   /** Nothing here asks for bytes of its own: no identifiers, no no-local. */
   readonly isPlain: boolean;

@@ -22,7 +22,7 @@ export function beginEnhancedAuth(
   const { channel, packet, credentials } = attempt;
   const { authMethod, authData } = packet.properties;
   // The stages of CONNECT end here; whatever the outcome, `settle` knows how to go on.
-  attempt.isDone = true;
+  attempt.settle();
   channel.auth = {
     method: authMethod as string,
     credentials,
@@ -55,12 +55,12 @@ export function takeStep(channel: Channel, data: Buffer | undefined): Wait {
       return auth.settle({ allow: false, reasonCode: Reason.badAuthenticationMethod, text });
     }
     if (!('continue' in answer)) return auth.settle(answer);
-    sendAuth(channel, method, Reason.continueAuthentication, answer.data); // [MQTT-4.12.0-3]
+    sendAuth(channel, method, Reason.continueAuthentication, answer.data); // [MQTT-4.12.0-2]
     return undefined;
   };
   const answer = channel.core.hooks.ask('client.enhanced_auth', failed, {
     method,
-    data: data && Buffer.from(data),
+    data,
     credentials,
     isReauthentication,
     exchange,

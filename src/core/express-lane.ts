@@ -4,25 +4,21 @@
 // protocol version at the other end, an absent client) goes by on-publish.ts, message by message.
 // Law: a run ends before anything else of its connection is handled, so order is kept.
 
-import { ProtocolError } from '#wire/protocol-error';
-import { Reason } from '#wire/reason-codes';
-import { readUtf8 } from '#wire/utf8';
-import { topicNameFault } from '#topics/topic';
 import type { Hooks } from '#hooks/runner';
 import type { Delivery, FrameRun } from './delivery.ts';
 import { Message, type Publisher } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
 import type { Peers } from './ports.ts';
 import type { Route, Router } from './router.ts';
+import { type RouteMemory, routeOfTopic } from './topic-route.ts';
+import { unpromised } from './wait.ts';
 
 /** What the lane needs to know of the connection that publishes. */
-export interface ExpressSender {
+export interface ExpressSender extends RouteMemory {
   /** False: this client's publishes are never express (limits, mountpoint, access control). */
   readonly isExpress: boolean;
   readonly isV5: boolean;
   readonly publisher: Publisher;
-  /** The route of the last topic: devices publish to the same one again and again. */
-  lastRoute: Route | null;
   receivedMessages: number;
 }
 
@@ -39,7 +35,8 @@ export class ExpressLane {
   readonly #run: FrameRun = { bytes: noBytes, start: 0, end: 0, count: 0, piece: null };
   #route: Route | null = null;
   #sender: ExpressSender | null = null;
-  #isOpen = true;
+  /** Nobody has to see single messages, or who publishes them. */
+  isOpen = true;
 
   constructor(parts: {
     router: Router;
@@ -57,7 +54,7 @@ export class ExpressLane {
 
   /** Called when hooks change: each of these wants to see single messages or who publishes them. */
   reconsider(): void {
-    this.#isOpen = !(
+    this.isOpen = !(
       this.#hooks.has('client.check_acl') ||
       this.#hooks.has('message.publish') ||
       this.#hooks.has('message.deliver') ||
@@ -67,21 +64,13 @@ export class ExpressLane {
 
   /** Takes the frame, or answers false: not for this lane. Throws for an invalid topic. */
   take(sender: ExpressSender, bytes: Buffer, start: number, body: number, end: number): boolean {
-    if (!this.#isOpen || !sender.isExpress || bytes[start] !== plainHeader) return false;
+    if (!this.isOpen || !sender.isExpress || bytes[start] !== plainHeader) return false;
     const topicLength = ((bytes[body] as number) << 8) | (bytes[body + 1] as number);
     const topicStart = body + 2;
     const topicEnd = topicStart + topicLength;
     if (topicLength === 0 || topicEnd > end || this.#peers.present) return false;
     if (sender.isV5 && (topicEnd === end || bytes[topicEnd] !== 0)) return false;
-    let route = sender.lastRoute;
-    if (route !== null && isSameTopic(route.key, bytes, topicStart, topicLength)) {
-      this.#router.refresh(route);
-    } else {
-      route = this.#router.routeOf(bytes, topicStart, topicEnd, () =>
-        validTopic(bytes, topicStart, topicEnd),
-      );
-      sender.lastRoute = route;
-    }
+    const route = routeOfTopic(this.#router, sender, bytes, topicStart, topicEnd);
     if (!route.isPlain) return false;
     const run = this.#run;
     if (route === this.#route && run.end === start && run.bytes === bytes) {
@@ -96,6 +85,7 @@ export class ExpressLane {
     run.start = start;
     run.end = end;
     run.count = 1;
+    run.piece = null;
     return true;
   }
 
@@ -109,9 +99,6 @@ export class ExpressLane {
     this.#route = null;
     const { counts } = this.#metrics;
     sender.receivedMessages += count;
-    (counts[Metric.packetsReceived] as number) += count;
-    (counts[Metric.publishReceived] as number) += count;
-    (counts[Metric.messagesReceived] as number) += count;
     (counts[Metric.qos0Received] as number) += count;
     const { deliveries } = route;
     if (deliveries.length === 0) (counts[Metric.messagesDropped] as number) += count;
@@ -122,7 +109,7 @@ export class ExpressLane {
       const { link } = delivery.session;
       if (link !== null && link.rawVersion === rawVersion && link.sendRun(run)) continue;
       messages ??= this.#messagesOf(run, route, sender);
-      for (const message of messages) void delivery.session.deliver(message, delivery);
+      for (const message of messages) unpromised(delivery.session.deliver(message, delivery));
     }
     run.bytes = noBytes;
     run.piece = null;
@@ -141,7 +128,7 @@ export class ExpressLane {
         length |= (digit & 0x7f) << shift;
         if (digit < 0x80) break;
       }
-      const payload = body + 2 + route.key.length + (sender.isV5 ? 1 : 0);
+      const payload = body + 2 + route.bytes.length + (sender.isV5 ? 1 : 0);
       const end = body + length;
       messages.push(
         Message.borrowed(
@@ -163,21 +150,4 @@ export class ExpressLane {
     }
     return messages;
   }
-}
-
-function isSameTopic(key: string, bytes: Buffer, start: number, length: number): boolean {
-  if (key.length !== length) return false;
-  // Topics of one fleet differ at their end more often than at their beginning.
-  for (let i = length - 1; i >= 0; i--) {
-    if (key.charCodeAt(i) !== bytes[start + i]) return false;
-  }
-  return true;
-}
-
-/** Decodes a topic name and refuses what is none [MQTT-3.3.2-1], [MQTT-3.3.2-2]. */
-export function validTopic(bytes: Buffer, start: number, end: number): string {
-  const topic = readUtf8(bytes, start, end);
-  const fault = topicNameFault(topic);
-  if (fault !== undefined) throw new ProtocolError(Reason.topicNameInvalid, fault);
-  return topic;
 }

@@ -22,6 +22,8 @@ export interface InflightEntry {
   message: Message | undefined;
   delivery: Delivery;
   order: number;
+  /** Sent over the present link: it takes a place in the window. */
+  isOutstanding: boolean;
   sentAtMs: number;
 }
 
@@ -35,6 +37,7 @@ export class Inflight {
 
   /** Takes a new packet id for the message. The caller has checked the window. */
   add(message: Message, delivery: Delivery, phase: Phase, nowMs: number): number {
+    invariant(this.size < idMax, 'the window is at most 65535');
     if (this.size + 1 >= this.#slots.length) this.#grow();
     const mask = this.#slots.length - 1;
     let id = this.#lastId;
@@ -49,6 +52,7 @@ export class Inflight {
       message,
       delivery,
       order: this.#order++,
+      isOutstanding: true,
       sentAtMs: nowMs,
     };
     return id;
@@ -80,7 +84,6 @@ export class Inflight {
   #grow(): void {
     const used = this.#slots;
     const capacity = Math.max(8, used.length * 2);
-    invariant(capacity <= 2 * (idMax + 1), 'the window is at most 65535');
     this.#slots = new Array<InflightEntry | undefined>(capacity).fill(undefined);
     for (const entry of used) {
       if (entry !== undefined) this.#slots[entry.packetId & (capacity - 1)] = entry;

@@ -140,15 +140,18 @@ export class Message implements MessageView {
     return this;
   }
 
-  /** Leaves the arena's block, which would live as long as this message does. */
+  /** Memory of exactly its size, for a message that may be kept long: a block of the arena lives as
+   * long as any message in it. */
   compact(): this {
-    if (this.#bytes.length > 2 * (this.#payloadEnd - this.#frameStart) + 64) {
-      const own = Buffer.allocUnsafeSlow(this.#payloadEnd - this.#frameStart);
+    const length = this.#payloadEnd - this.#frameStart;
+    if (this.#isBorrowed || this.#bytes.buffer.byteLength > 2 * length + 64) {
+      const own = Buffer.allocUnsafeSlow(length);
       this.#bytes.copy(own, 0, this.#frameStart, this.#payloadEnd);
       this.#moveTo(own, 0);
       this.#isBorrowed = false;
     }
-    return this.own();
+    this.#encoded = undefined;
+    return this;
   }
 
   #moveTo(bytes: Buffer, at: number): void {
@@ -164,7 +167,7 @@ export class Message implements MessageView {
   with(change: MessageChange): Message {
     const changed = new Message(
       change.topic ?? this.topic,
-      change.payload ?? (this.#isBorrowed ? Buffer.from(this.payload) : this.payload),
+      change.payload ?? Buffer.from(this.payload),
       change.qos ?? this.qos,
       change.retain ?? this.retain,
       change.properties ?? this.properties,

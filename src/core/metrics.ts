@@ -1,89 +1,145 @@
-// The counters of the platform interface, by their keys, in one typed array: counting is an addition
-// to `counts[i]`, reading is a loop. The array is a shared one when workers are threads.
+// The counters of the platform interface. Each fact is counted once, in one typed array; the keys of
+// the interface are sums of those facts, added up when somebody reads them. Counting is therefore one
+// addition to `counts[i]` per packet, and the array can be shared when workers are threads.
 
-/** Names for the code that counts → keys of the interface. The order is the order of the array. */
-export const metricTable = {
-  bytesReceived: 'bytes/received',
-  bytesSent: 'bytes/sent',
-  packetsReceived: 'packets/received',
-  packetsSent: 'packets/sent',
-  connect: 'packets/connect',
-  connack: 'packets/connack',
-  publishReceived: 'packets/publish/received',
-  publishSent: 'packets/publish/sent',
-  pubackReceived: 'packets/puback/received',
-  pubackSent: 'packets/puback/sent',
-  pubackMissed: 'packets/puback/missed',
-  pubrecReceived: 'packets/pubrec/received',
-  pubrecSent: 'packets/pubrec/sent',
-  pubrecMissed: 'packets/pubrec/missed',
-  pubrelReceived: 'packets/pubrel/received',
-  pubrelSent: 'packets/pubrel/sent',
-  pubrelMissed: 'packets/pubrel/missed',
-  pubcompReceived: 'packets/pubcomp/received',
-  pubcompSent: 'packets/pubcomp/sent',
-  pubcompMissed: 'packets/pubcomp/missed',
-  subscribe: 'packets/subscribe',
-  suback: 'packets/suback',
-  unsubscribe: 'packets/unsubscribe',
-  unsuback: 'packets/unsuback',
-  pingreq: 'packets/pingreq',
-  pingresp: 'packets/pingresp',
-  disconnectReceived: 'packets/disconnect/received',
-  disconnectSent: 'packets/disconnect/sent',
-  auth: 'packets/auth',
-  messagesReceived: 'messages/received',
-  messagesSent: 'messages/sent',
-  messagesExpired: 'messages/expired',
-  messagesRetained: 'messages/retained',
-  messagesDropped: 'messages/dropped',
-  messagesForward: 'messages/forward',
-  qos0Received: 'messages/qos0/received',
-  qos0Sent: 'messages/qos0/sent',
-  qos1Received: 'messages/qos1/received',
-  qos1Sent: 'messages/qos1/sent',
-  qos2Received: 'messages/qos2/received',
-  qos2Sent: 'messages/qos2/sent',
-  qos2Expired: 'messages/qos2/expired',
-  qos2Dropped: 'messages/qos2/dropped',
-} as const;
-export type MetricName = keyof typeof metricTable;
-export type MetricKey = (typeof metricTable)[MetricName];
-
-export const metricKeys: readonly MetricKey[] = Object.values(metricTable);
+/** What is counted, in the order of the array. Every message counted is a PUBLISH packet too. */
+export const counterNames = [
+  'bytesReceived',
+  'bytesSent',
+  'connect',
+  'connack',
+  'qos0Received',
+  'qos1Received',
+  'qos2Received',
+  'qos0Sent',
+  'qos1Sent',
+  'qos2Sent',
+  'qos2Expired',
+  'qos2Dropped',
+  'pubackReceived',
+  'pubackSent',
+  'pubackMissed',
+  'pubrecReceived',
+  'pubrecSent',
+  'pubrecMissed',
+  'pubrelReceived',
+  'pubrelSent',
+  'pubrelMissed',
+  'pubcompReceived',
+  'pubcompSent',
+  'pubcompMissed',
+  'subscribe',
+  'suback',
+  'unsubscribe',
+  'unsuback',
+  'pingreq',
+  'pingresp',
+  'disconnectReceived',
+  'disconnectSent',
+  'authReceived',
+  'authSent',
+  'messagesExpired',
+  'messagesRetained',
+  'messagesDropped',
+  'messagesForward',
+] as const;
+export type CounterName = (typeof counterNames)[number];
 
 /** Places in the array. */
-export const Metric: { readonly [N in MetricName]: number } = Object.fromEntries(
-  Object.keys(metricTable).map((name, index) => [name, index]),
-) as { [N in MetricName]: number };
+export const Metric: { readonly [N in CounterName]: number } = Object.fromEntries(
+  counterNames.map((name, index) => [name, index]),
+) as { [N in CounterName]: number };
+
+const publishReceived = ['qos0Received', 'qos1Received', 'qos2Received'] as const;
+const publishSent = ['qos0Sent', 'qos1Sent', 'qos2Sent'] as const;
+
+/** The keys of the interface and what adds up to them. */
+const sums: Readonly<Record<string, readonly CounterName[]>> = {
+  'bytes/received': ['bytesReceived'],
+  'bytes/sent': ['bytesSent'],
+  'packets/received': [
+    'connect',
+    ...publishReceived,
+    'pubackReceived',
+    'pubrecReceived',
+    'pubrelReceived',
+    'pubcompReceived',
+    'subscribe',
+    'unsubscribe',
+    'pingreq',
+    'disconnectReceived',
+    'authReceived',
+  ],
+  'packets/sent': [
+    'connack',
+    ...publishSent,
+    'pubackSent',
+    'pubrecSent',
+    'pubrelSent',
+    'pubcompSent',
+    'suback',
+    'unsuback',
+    'pingresp',
+    'disconnectSent',
+    'authSent',
+  ],
+  'packets/connect': ['connect'],
+  'packets/connack': ['connack'],
+  'packets/publish/received': publishReceived,
+  'packets/publish/sent': publishSent,
+  'packets/puback/received': ['pubackReceived'],
+  'packets/puback/sent': ['pubackSent'],
+  'packets/puback/missed': ['pubackMissed'],
+  'packets/pubrec/received': ['pubrecReceived'],
+  'packets/pubrec/sent': ['pubrecSent'],
+  'packets/pubrec/missed': ['pubrecMissed'],
+  'packets/pubrel/received': ['pubrelReceived'],
+  'packets/pubrel/sent': ['pubrelSent'],
+  'packets/pubrel/missed': ['pubrelMissed'],
+  'packets/pubcomp/received': ['pubcompReceived'],
+  'packets/pubcomp/sent': ['pubcompSent'],
+  'packets/pubcomp/missed': ['pubcompMissed'],
+  'packets/subscribe': ['subscribe'],
+  'packets/suback': ['suback'],
+  'packets/unsubscribe': ['unsubscribe'],
+  'packets/unsuback': ['unsuback'],
+  'packets/pingreq': ['pingreq'],
+  'packets/pingresp': ['pingresp'],
+  'packets/disconnect/received': ['disconnectReceived'],
+  'packets/disconnect/sent': ['disconnectSent'],
+  'packets/auth': ['authReceived', 'authSent'],
+  'messages/received': publishReceived,
+  'messages/sent': publishSent,
+  'messages/expired': ['messagesExpired'],
+  'messages/retained': ['messagesRetained'],
+  'messages/dropped': ['messagesDropped'],
+  'messages/forward': ['messagesForward'],
+  'messages/qos0/received': ['qos0Received'],
+  'messages/qos0/sent': ['qos0Sent'],
+  'messages/qos1/received': ['qos1Received'],
+  'messages/qos1/sent': ['qos1Sent'],
+  'messages/qos2/received': ['qos2Received'],
+  'messages/qos2/sent': ['qos2Sent'],
+  'messages/qos2/expired': ['qos2Expired'],
+  'messages/qos2/dropped': ['qos2Dropped'],
+};
+
+export const metricKeys: readonly string[] = Object.keys(sums);
 
 export class Metrics {
   /** Doubles: exact to 2^53, and an addition to them needs no conversion. */
-  readonly counts: Float64Array = new Float64Array(metricKeys.length);
+  readonly counts: Float64Array = new Float64Array(counterNames.length);
 
   add(index: number, by = 1): void {
-    this.counts[index] = (this.counts[index] ?? 0) + by;
+    (this.counts[index] as number) += by;
   }
 
-  /** One message that came in or went out, by its QoS (the three keys lie two apart). */
-  received(qos: number): void {
-    this.add(Metric.messagesReceived);
-    this.add(Metric.qos0Received + 2 * qos);
+  /** The value of one key of the interface. */
+  get(key: string): number {
+    return (sums[key] ?? []).reduce((sum, name) => sum + (this.counts[Metric[name]] ?? 0), 0);
   }
 
-  sent(qos: number): void {
-    this.add(Metric.messagesSent);
-    this.add(Metric.qos0Sent + 2 * qos);
-  }
-
-  get(key: MetricKey): number {
-    return this.counts[metricKeys.indexOf(key)] ?? 0;
-  }
-
-  snapshot(): Record<MetricKey, number> {
-    return Object.fromEntries(metricKeys.map((key, i) => [key, this.counts[i] ?? 0])) as Record<
-      MetricKey,
-      number
-    >;
+  snapshot(): Record<string, number> {
+    return Object.fromEntries(metricKeys.map((key) => [key, this.get(key)]));
   }
 }

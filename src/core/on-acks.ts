@@ -37,18 +37,11 @@ const onAck: { readonly [T in AckPacket['type']]: OnAck } = {
   },
 };
 
-const byNumber = [
-  undefined,
-  undefined,
-  undefined,
-  undefined,
-  'puback',
-  'pubrec',
-  'pubrel',
-  'pubcomp',
-] as const;
+/** The same by packet type, which begins at 4. */
+const byNumber: readonly OnAck[] = [onAck.puback, onAck.pubrec, onAck.pubrel, onAck.pubcomp];
+const firstNumber = 4;
 /** First bytes with the flags that each of the four must have. */
-const headers = [0, 0, 0, 0, 0x40, 0x50, 0x62, 0x70];
+const headers = [0x40, 0x50, 0x62, 0x70];
 
 export function onAcknowledgement(
   channel: Channel,
@@ -58,14 +51,13 @@ export function onAcknowledgement(
   end: number,
 ): undefined {
   const header = bytes[start] as number;
-  const number = header >> 4;
+  const number = (header >> 4) - firstNumber;
   const session = channel.session as Session;
-  channel.core.metrics.add(Metric.packetsReceived);
   // Two bytes of body are an id and success: no packet object for the commonest packet there is.
   if (end - body === 2 && header === headers[number]) {
     const packetId = ((bytes[body] as number) << 8) | (bytes[body + 1] as number);
     if (packetId !== 0) {
-      onAck[byNumber[number] as AckPacket['type']](channel, session, packetId, Reason.success);
+      (byNumber[number] as OnAck)(channel, session, packetId, Reason.success);
       return;
     }
   }

@@ -40,7 +40,7 @@ export function onConnect(channel: Channel, packet: ConnectPacket): Wait {
 
 /** Goes on behind `authenticate`, once an enhanced authentication has succeeded. */
 function resumeConnect(attempt: ConnectAttempt): Wait {
-  attempt.isDone = false;
+  attempt.reopen();
   return runStages(connectStages, attempt, connectStages.indexOf(authenticate) + 1);
 }
 
@@ -152,6 +152,11 @@ function settleClient(attempt: ConnectAttempt): undefined {
     zone.publishLimit === undefined &&
     zone.maxTopicLevels === 0 &&
     !(zone.enableAcl && zone.aclNomatch === 'deny');
+  channel.isUnchecked =
+    channel.isExpress &&
+    zone.maxQosAllowed > 0 &&
+    zone.retainAvailable &&
+    zone.receiveMaximum === undefined;
   if (zone.publishLimit !== undefined) {
     const { count, perMs } = zone.publishLimit;
     const nowMs = channel.core.clock.monotonicMs();
@@ -199,13 +204,16 @@ function askWillRights(attempt: ConnectAttempt, topic: string): Wait {
 }
 
 function claimClientId({ channel, clientId }: ConnectAttempt): Wait {
-  return channel.core.peers.claim(clientId);
+  const { peers, sessions } = channel.core;
+  return peers.claim(clientId)?.then(() => {
+    // It left while the others were asked, and no session will ever release the claim.
+    if (channel.isClosed && sessions.find(clientId) === undefined) peers.release(clientId);
+  });
 }
 
 function openSession(attempt: ConnectAttempt): undefined {
   const { channel, packet, clientId, username } = attempt;
   const { core, zone } = channel;
-  if (channel.state === 'closed') return; // it left while we asked others
   const expirySeconds = channel.isV5
     ? expiryOf(packet.properties.sessionExpirySeconds ?? 0)
     : packet.cleanStart
@@ -215,21 +223,28 @@ function openSession(attempt: ConnectAttempt): undefined {
   const { session, isPresent } = core.sessions.open({
     clientId,
     username,
+    provenUsername: attempt.isAnonymous ? undefined : username,
+    mountpoint: channel.mountpoint,
     zone,
     cleanStart,
     expirySeconds,
   });
   channel.session = session;
-  channel.state = 'open';
+  channel.open();
   channel.authMethod = packet.properties.authMethod;
   if (packet.will !== undefined) channel.will = packet.will;
   core.stats.move('connections', 1);
-  channel.send({
+  const isTold = channel.send({
     type: 'connack',
     sessionPresent: isPresent && packet.version > 3,
     reasonCode: Reason.success,
     properties: channel.isV5 ? connackProperties(attempt) : {},
   });
+  if (!isTold) {
+    // A client that takes no CONNACK would wait for it for ever.
+    channel.close('packet_too_large');
+    return;
+  }
   const { maxInflight } = zone;
   const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
   const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;

@@ -1,6 +1,6 @@
 // DISCONNECT: the client leaves in order. Code 0 takes its will back [MQTT-3.14.4-3]; every other
 // code leaves it to be published. An MQTT 5 client may change how long its session lives, but not
-// bring one to life that was to end with the connection [MQTT-3.14.2-2].
+// bring one to life that was to end with the connection.
 
 import type { DisconnectPacket } from '#wire/packet';
 import { ProtocolError } from '#wire/protocol-error';

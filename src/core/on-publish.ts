@@ -13,13 +13,14 @@ import { levelCount, topicNameFault } from '#topics/topic';
 import { askAccess } from './access.ts';
 import { InboundAliases } from './aliases.ts';
 import type { Channel } from './channel.ts';
-import { validTopic } from './express-lane.ts';
 import { Message } from './message.ts';
 import { Metric } from './metrics.ts';
 import type { Wait } from './ports.ts';
 import type { Route } from './router.ts';
 import type { Session } from './session.ts';
 import { runStages, type Stage, type Staged } from './stages.ts';
+import { routeOfTopic } from './topic-route.ts';
+import { unpromised } from './wait.ts';
 
 /** A publish under way. */
 class Inbound implements Staged {
@@ -32,7 +33,7 @@ class Inbound implements Staged {
   readonly topic: string;
   message: Message;
   route: Route;
-  isDone = false;
+  #isSettled = false;
 
   constructor(channel: Channel, packetId: number, topic: string, message: Message, route: Route) {
     this.channel = channel;
@@ -42,6 +43,14 @@ class Inbound implements Staged {
     this.qos = message.qos;
     this.message = message;
     this.route = route;
+  }
+
+  get isDone(): boolean {
+    return this.#isSettled || this.channel.isClosed;
+  }
+
+  settle(): void {
+    this.#isSettled = true;
   }
 
   keep(): void {
@@ -81,11 +90,22 @@ export function onPublish(
   express.flush();
   const header = bytes[start] as number;
   scanPublish(parts, header, bytes, body, end, channel.isV5);
-  metrics.add(Metric.packetsReceived);
-  metrics.add(Metric.publishReceived);
-  metrics.received((header >> 1) & 3);
+  metrics.add(Metric.qos0Received + ((header >> 1) & 3));
   channel.receivedMessages++;
-  return runStages(publishStages, inboundOf(channel, bytes, start, header, end));
+  const inbound = inboundOf(channel, bytes, start, header, end);
+  if (!isOrdinary(inbound)) return runStages(publishStages, inbound);
+  routeAndAcknowledge(inbound);
+  return undefined;
+}
+
+/** A QoS 1 publish for which every stage but the last would find nothing to do: the usual one. */
+function isOrdinary({ channel, qos, message }: Inbound): boolean {
+  return (
+    qos === 1 &&
+    message.properties === undefined &&
+    channel.isUnchecked &&
+    channel.core.express.isOpen
+  );
 }
 
 /** Reads what `parts` found into a message that still lies in the read buffer. */
@@ -128,8 +148,7 @@ function publishProperties(bytes: Buffer): Properties | undefined {
     // [MQTT-3.3.4-6]
     throw new ProtocolError(Reason.protocolError, 'Cannot accept a subscription id from a client');
   }
-  const { correlationData, responseTopic } = properties;
-  if (correlationData !== undefined) properties.correlationData = Buffer.from(correlationData);
+  const { responseTopic } = properties;
   const fault = responseTopic === undefined ? undefined : topicNameFault(responseTopic);
   if (fault !== undefined) {
     // [MQTT-3.3.2-14]
@@ -145,14 +164,14 @@ function resolveTopic(
   end: number,
   alias: number | undefined,
 ): Route {
+  const { router } = channel.core;
   if (start === end) {
     if (alias === undefined || channel.inboundAliases === null) {
       throw new ProtocolError(Reason.protocolError, 'Cannot publish to an empty topic'); // [MQTT-4.7.3-1]
     }
-    return channel.inboundAliases.get(alias);
+    return router.refresh(channel.inboundAliases.get(alias));
   }
-  const { router } = channel.core;
-  const route = router.routeOf(bytes, start, end, () => validTopic(bytes, start, end));
+  const route = routeOfTopic(router, channel, bytes, start, end);
   if (alias !== undefined) {
     channel.inboundAliases ??= new InboundAliases(channel.zone.maxTopicAlias);
     channel.inboundAliases.set(alias, route);
@@ -176,7 +195,7 @@ function checkLimits({ channel, session, message, topic, packetId }: Inbound): u
   }
   if (channel.isV5 && message.qos > 0 && zone.receiveMaximum !== undefined) {
     const isRepeated = message.qos === 2 && session.awaitingRel.has(packetId);
-    const underWay = session.awaitingRel.size + channel.unacknowledged;
+    const underWay = session.awaitingRel.size + channel.unacknowledgedQos1;
     if (!isRepeated && underWay >= zone.receiveMaximum) {
       const text = `Cannot take more publishes in flight: the limit is ${zone.receiveMaximum}`;
       throw new ProtocolError(Reason.receiveMaximumExceeded, text); // [MQTT-3.3.4-7]
@@ -184,13 +203,16 @@ function checkLimits({ channel, session, message, topic, packetId }: Inbound): u
   }
 }
 
+/** The longest that a timer can wait. */
+const waitMsMax = 2 ** 31 - 1;
+
 /** `publish_limit`: over it the client waits, and so does everything behind this message. */
 function paceClient({ channel }: Inbound): Wait {
   const { pace, core } = channel;
   if (pace === undefined) return undefined;
   const waitMs = pace.take(1, core.clock.monotonicMs());
   if (waitMs === 0) return undefined;
-  return new Promise((resolve) => void core.clock.setTimer(waitMs, resolve));
+  return new Promise((resolve) => void core.clock.setTimer(Math.min(waitMs, waitMsMax), resolve));
 }
 
 /** A QoS 2 message that is already here is confirmed again, not routed again [MQTT-4.3.3-10]. */
@@ -198,8 +220,9 @@ function recogniseDuplicate(inbound: Inbound): undefined {
   const { channel, session, message, packetId } = inbound;
   if (message.qos < 2) return;
   if (session.awaitingRel.has(packetId)) {
-    channel.acknowledge('pubrec', packetId, Reason.success, undefined);
-    inbound.isDone = true;
+    const wait = session.awaitingRel.waitOf(packetId);
+    channel.acknowledge('pubrec', packetId, Reason.success, wait);
+    inbound.settle();
   } else if (session.awaitingRel.isFull) {
     channel.core.metrics.add(Metric.qos2Dropped);
     const text = `Cannot take more QoS 2 messages: ${session.awaitingRel.size} await their PUBREL`;
@@ -237,11 +260,12 @@ function deny(inbound: Inbound): undefined {
 }
 
 function askHooks(inbound: Inbound): Wait {
-  const { publishing, router } = inbound.channel.core;
+  const { publishing, router, hooks } = inbound.channel.core;
+  if (hooks.lists['message.publish'] === null) return undefined;
   const take = (asked: Message | undefined): void => {
     if (asked === undefined) {
       acknowledge(inbound, Reason.success, undefined);
-      inbound.isDone = true;
+      inbound.settle();
     } else if (asked !== inbound.message) {
       inbound.message = asked;
       inbound.route = router.routeTo(asked.topic);
@@ -261,16 +285,19 @@ function routeAndAcknowledge(inbound: Inbound): undefined {
 }
 
 function acknowledge({ channel, session, packetId, qos }: Inbound, code: number, wait: Wait): void {
-  if (qos === 0) return;
-  if (qos === 2) session.awaitingRel.add(packetId);
+  if (qos === 0) {
+    unpromised(wait);
+    return;
+  }
+  if (qos === 2) session.awaitingRel.add(packetId, wait);
   channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, wait);
 }
 
 /** Not accepted, and the client is told where its version has a word for it [MQTT-3.4.2-1]. */
 function refuse(inbound: Inbound, code: number, text: string): void {
-  inbound.isDone = true;
+  inbound.settle();
   const { channel, packetId, qos } = inbound;
   if (qos === 0) return;
   if (!channel.isV5) acknowledge(inbound, Reason.success, undefined);
-  else channel.sendAck(qos === 1 ? 'puback' : 'pubrec', packetId, code, text);
+  else channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, undefined, text);
 }

@@ -2,16 +2,24 @@
 // one that is refused does not stop the others. The SUBACK leaves when all of them are stored, the
 // retained messages after it.
 
+import { describeError } from '#base/errors';
 import { Reason } from '#wire/reason-codes';
 import type { SubscribeFilter, SubscribePacket } from '#wire/packet';
-import { filterFault, hasWildcard, levelCount, mount, parseFilter } from '#topics/topic';
+import {
+  canonicalFilter,
+  filterFault,
+  hasWildcard,
+  levelCount,
+  mount,
+  parseFilter,
+} from '#topics/topic';
 import { askAccess } from './access.ts';
 import type { Channel } from './channel.ts';
 import type { Wait } from './ports.ts';
 import { Replay } from './replay.ts';
 import type { Session } from './session.ts';
 import type { Subscription } from './subscription.ts';
-import { bothWaits } from './wait.ts';
+import { bothWaits, unpromised } from './wait.ts';
 
 /** Granted so far: 0 to 2; refused: 0x80 and above. */
 type Codes = number[];
@@ -92,8 +100,31 @@ function enter(
     wait = bothWaits(wait, entered.wait);
   }
   if (wait === undefined) answer(channel, packet, codes, replays);
-  else return wait.then(() => answer(channel, packet, codes, replays));
+  else {
+    return wait.then(
+      () => answer(channel, packet, codes, replays),
+      (error: unknown) => takeBack(channel, session, packet, codes, accepted, error),
+    );
+  }
   return undefined;
+}
+
+/** The store failed: a subscription that would not survive is none. */
+function takeBack(
+  channel: Channel,
+  session: Session,
+  packet: SubscribePacket,
+  codes: Codes,
+  accepted: readonly SubscribeFilter[],
+  error: unknown,
+): void {
+  const { core, publisher } = channel;
+  core.log.error('store.failed', { clientId: publisher.clientId, error: describeError(error) });
+  for (const { filter } of accepted) {
+    unpromised(core.subscriptions.remove(session, canonicalFilter(filter))?.wait);
+  }
+  const failed = codes.map((code) => (code < 0x80 ? Reason.implementationSpecificError : code));
+  answer(channel, packet, failed, []);
 }
 
 function enterOne(
@@ -104,24 +135,26 @@ function enterOne(
   replays: Replay[],
 ): { code: number; wait: Wait } {
   const { zone, core } = channel;
-  const isNew = !session.subscriptions.has(wanted.filter);
+  const written = canonicalFilter(wanted.filter);
+  const isNew = !session.subscriptions.has(written);
   if (isNew && zone.maxSubscriptions > 0 && session.subscriptions.size >= zone.maxSubscriptions) {
     return { code: Reason.quotaExceeded, wait: undefined };
   }
   const { group, filter } = parseFilter(wanted.filter);
   const subscription: Subscription = {
-    filter: wanted.filter,
+    filter: written,
     routed: mount(channel.mountpoint, filter),
     group,
-    qos: wanted.qos > zone.maxQosAllowed ? zone.maxQosAllowed : wanted.qos, // [MQTT-3.2.2-9]
-    noLocal: wanted.noLocal || (!channel.isV5 && zone.ignoreLoopDeliver),
+    qos: wanted.qos > zone.maxQosAllowed ? zone.maxQosAllowed : wanted.qos, // [MQTT-3.2.2-10]
+    // A group is one receiver: what one member must not see, another may not either.
+    noLocal: group === undefined && (wanted.noLocal || (!channel.isV5 && zone.ignoreLoopDeliver)),
     retainAsPublished: wanted.retainAsPublished,
     retainHandling: wanted.retainHandling,
     subscriptionId,
   };
   const { delivery, wait } = core.subscriptions.add(session, subscription);
   if (wantsRetained(subscription, isNew)) {
-    replays.push(new Replay(core.retained, subscription.routed, delivery));
+    replays.push(new Replay(core.retained, subscription.filter, subscription.routed, delivery));
   }
   core.hooks.tell('session.subscribed', channel.publisher, {
     filter: subscription.filter,

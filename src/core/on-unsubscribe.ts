@@ -2,6 +2,7 @@
 
 import type { UnsubscribePacket } from '#wire/packet';
 import { Reason } from '#wire/reason-codes';
+import { canonicalFilter } from '#topics/topic';
 import type { Channel } from './channel.ts';
 import type { Wait } from './ports.ts';
 import { bothWaits } from './wait.ts';
@@ -23,7 +24,9 @@ function leave(channel: Channel, packet: UnsubscribePacket, filters: readonly st
   const { session, core } = channel;
   if (channel.state !== 'open' || session === undefined) return undefined;
   let wait: Wait;
-  const reasonCodes = filters.map((filter) => {
+  const reasonCodes = filters.map((written) => {
+    const filter = canonicalFilter(written);
+    channel.stopReplay(filter);
     const removed = core.subscriptions.remove(session, filter);
     if (removed === undefined) return Reason.noSubscriptionExisted;
     wait = bothWaits(wait, removed.wait);
@@ -31,8 +34,9 @@ function leave(channel: Channel, packet: UnsubscribePacket, filters: readonly st
     return Reason.success;
   });
   const { packetId } = packet;
-  const answer = (): void =>
+  const answer = (): void => {
     channel.send({ type: 'unsuback', packetId, reasonCodes, properties: {} });
+  };
   if (wait !== undefined) return wait.then(answer);
   answer();
   return undefined;

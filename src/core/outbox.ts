@@ -2,48 +2,27 @@
 // however many arrived in it, bounded in bytes. The bound belongs to this client alone: over it the
 // client loses its own QoS 0 messages; it never slows down anybody else.
 
+import { type Flushable, type Flusher, largeSlabBytes, smallSlabBytes } from './flusher.ts';
 import { Metric, type Metrics } from './metrics.ts';
 import type { Transport } from './ports.ts';
 
-const slabBytes = 16 * 1024;
 /** Runs at least this long are not copied per receiver: all receivers share one piece of memory. */
 export const sharedPieceBytesMin: number = 8 * 1024;
-const spareSlabsMax = 1024;
-
-/** The outboxes that got something in this loop turn, and the slabs that none of them uses now. */
-export class Flusher {
-  #dirty: Outbox[] = [];
-  #spare: Buffer[] = [];
-  #isScheduled = false;
-  readonly #flushAll = (): void => {
-    this.#isScheduled = false;
-    const dirty = this.#dirty;
-    this.#dirty = [];
-    for (let i = 0; i < dirty.length; i++) (dirty[i] as Outbox).flush();
-  };
-
-  touch(outbox: Outbox): void {
-    this.#dirty.push(outbox);
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(this.#flushAll);
-  }
-
-  takeSlab(): Buffer {
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(slabBytes);
-  }
-
-  giveBack(slab: Buffer): void {
-    if (this.#spare.length < spareSlabsMax) this.#spare.push(slab);
-  }
+/** The client's side of the outbox. */
+export interface OutboxOwner {
+  /** There is room again after `hasRoom` had said no. */
+  onRoom(): void;
 }
 
-export class Outbox {
+export class Outbox implements Flushable {
   readonly #transport: Transport;
   readonly #flusher: Flusher;
   readonly #bytesMax: number;
   readonly #metrics: Metrics;
+  readonly #owner: OutboxOwner;
   #pieces: Uint8Array[] | null = null;
+  /** The slabs among the pieces, to be given back. */
+  #fullSlabs: Buffer[] | null = null;
   /** The slab being filled; `slab` and `fill` are open to the writers of packets. */
   slab: Buffer | null = null;
   fill = 0;
@@ -51,21 +30,32 @@ export class Outbox {
   bytes = 0;
   #lent = 0;
   #isDirty = false;
+  #hasRefused = false;
   #isClosed = false;
 
-  constructor(transport: Transport, flusher: Flusher, bytesMax: number, metrics: Metrics) {
+  constructor(
+    transport: Transport,
+    flusher: Flusher,
+    bytesMax: number,
+    metrics: Metrics,
+    owner: OutboxOwner,
+  ) {
     this.#transport = transport;
     this.#flusher = flusher;
     this.#bytesMax = bytesMax;
     this.#metrics = metrics;
+    this.#owner = owner;
   }
 
   /**
-   * Whether so much more is within the bound; one message always fits into an empty outbox. Control
-   * packets do not ask: they are few and small.
+   * Whether so much more is within the bound; one message always fits into an empty outbox. Whoever
+   * is told no is told by `onRoom` when it is worth asking again. Answers to the client's own packets
+   * do not ask: the connection stops reading while the outbox is over its bound.
    */
   hasRoom(bytes: number): boolean {
-    return this.bytes + bytes <= this.#bytesMax || this.bytes === 0;
+    if (this.bytes + bytes <= this.#bytesMax || this.bytes === 0) return true;
+    this.#hasRefused = true;
+    return false;
   }
 
   /** True while the transport has taken all but what this turn brought. */
@@ -75,15 +65,14 @@ export class Outbox {
 
   /**
    * Room for `length` contiguous bytes: they begin at the returned offset of `this.slab`, which the
-   * caller fills before doing anything else. Only for packets up to a slab; larger ones: `share`.
+   * caller fills before doing anything else. Only for packets up to `sharedPieceBytesMin`.
    */
   reserve(length: number): number {
     if (this.slab === null) {
-      this.slab = this.#flusher.takeSlab();
+      this.slab = length <= smallSlabBytes ? this.#flusher.takeSmall() : this.#flusher.takeLarge();
       this.fill = 0;
-    } else if (this.fill + length > slabBytes) {
-      this.#closeSlab();
-      this.slab = this.#flusher.takeSlab();
+    } else if (this.fill + length > this.slab.length) {
+      this.#enlarge(this.slab);
     }
     const at = this.fill;
     this.fill = at + length;
@@ -91,10 +80,21 @@ export class Outbox {
     return at;
   }
 
+  #enlarge(slab: Buffer): void {
+    if (slab.length === largeSlabBytes) {
+      this.#closeSlab();
+      this.slab = this.#flusher.takeLarge();
+      return;
+    }
+    this.slab = this.#flusher.takeLarge();
+    slab.copy(this.slab, 0, 0, this.fill);
+    this.#flusher.giveBack(slab);
+  }
+
   /** Copies bytes; nothing of `source` is kept. */
   copy(source: Buffer, start: number, end: number): void {
     const length = end - start;
-    if (length > slabBytes) {
+    if (length > largeSlabBytes) {
       this.share(Buffer.from(source.subarray(start, end)));
       return;
     }
@@ -113,6 +113,7 @@ export class Outbox {
   #closeSlab(): void {
     const slab = this.slab as Buffer;
     (this.#pieces ??= []).push(slab.subarray(0, this.fill));
+    (this.#fullSlabs ??= []).push(slab);
     this.slab = null;
     this.fill = 0;
   }
@@ -138,13 +139,20 @@ export class Outbox {
     } else {
       if (this.fill > 0) this.#closeSlab();
       const pieces = this.#pieces;
+      const slabs = this.#fullSlabs;
       this.#pieces = null;
+      this.#fullSlabs = null;
       isTaken = this.#transport.writeAll(pieces);
+      if (isTaken && slabs !== null) for (const slab of slabs) this.#flusher.giveBack(slab);
     }
     if (this.#isClosed) return;
-    if (isTaken) this.bytes = 0;
-    else this.#lent = length;
     this.#metrics.add(Metric.bytesSent, length);
+    if (isTaken) {
+      this.bytes = 0;
+      this.#tellRoom();
+    } else {
+      this.#lent = length;
+    }
   }
 
   /** The transport is done with what it had kept. */
@@ -152,6 +160,13 @@ export class Outbox {
     this.bytes -= this.#lent;
     this.#lent = 0;
     if (this.bytes > 0) this.flush();
+    else this.#tellRoom();
+  }
+
+  #tellRoom(): void {
+    if (!this.#hasRefused) return;
+    this.#hasRefused = false;
+    this.#owner.onRoom();
   }
 
   /** Writes what can be written now, then lets the transport end in order. */
@@ -174,6 +189,7 @@ export class Outbox {
   close(): void {
     this.#isClosed = true;
     this.#pieces = null;
+    this.#fullSlabs = null;
     this.slab = null;
     this.fill = 0;
     this.bytes = 0;

@@ -42,6 +42,8 @@ export interface Transport {
   /** Stops and starts reading. While paused nothing is received and nothing is lost. */
   pause(): void;
   resume(): void;
+  /** Not reading, by `pause` or by a limit of its own. */
+  readonly isPaused: boolean;
   /** Sends what was written, then closes; destroys after a deadline if the peer does not read. */
   end(): void;
   /** Closes at once; unsent bytes are lost. `closed` follows unless it was called already. */

@@ -41,7 +41,6 @@ export function writePublish(
   const length = end - start;
   if (length > to.packetBytesMax) return 'too_large';
   const { outbox } = to;
-  if (qos === 0 && !outbox.hasRoom(length)) return 'full';
   if (length < sharedPieceBytesMin) {
     const at = outbox.reserve(length);
     patch(outbox.slab as Buffer, at, bytes, start, end, header, frame.idAt - start, packetId);
@@ -85,7 +84,7 @@ function patch(
   slab[at + idAt + 1] = packetId & 0xff;
 }
 
-/** Flags: [MQTT-3.3.1-8] replays are retained, [MQTT-3.3.1-9] live messages only on request. */
+/** Replays are retained; live messages only on request [MQTT-3.3.1-12], [MQTT-3.3.1-13]. */
 function headerFor(
   to: Receiver,
   message: Message,
@@ -117,6 +116,8 @@ function writeOwn(
   packetId: number,
   nowMs: number,
 ): Sent {
+  // `#` under a mountpoint matches its parent too, which is not this client's to see.
+  if (!message.topic.startsWith(to.mountpoint)) return 'dropped';
   const topic = unmount(to.mountpoint, message.topic);
   const properties: Properties = { ...message.properties };
   if (properties.messageExpirySeconds !== undefined) {
@@ -128,26 +129,29 @@ function writeOwn(
     properties.subscriptionIds = [...delivery.subscriptionIds]; // [MQTT-3.3.4-3]
   }
   const known = to.aliases?.known(topic);
-  const fresh = known === undefined ? to.aliases?.free() : undefined;
-  const alias = known ?? fresh;
-  if (alias !== undefined) properties.topicAlias = alias;
-  const own = encodePublish(
-    {
-      type: 'publish',
-      topic: known === undefined ? topic : '',
-      payload: message.payload,
-      qos,
-      dup: (header & 8) !== 0,
-      retain: (header & 1) !== 0,
-      packetId,
-      properties,
-    },
-    to.isV5 ? 5 : 4,
-  );
+  const encode = (alias: number | undefined): Buffer =>
+    encodePublish(
+      {
+        type: 'publish',
+        topic: known === undefined ? topic : '',
+        payload: message.payload,
+        qos,
+        dup: (header & 8) !== 0,
+        retain: (header & 1) !== 0,
+        packetId,
+        properties: alias === undefined ? properties : { ...properties, topicAlias: alias },
+      },
+      to.isV5 ? 5 : 4,
+    );
+  let fresh = known === undefined ? to.aliases?.free() : undefined;
+  let own = encode(known ?? fresh);
+  if (own.length > to.packetBytesMax && fresh !== undefined) {
+    // Telling an alias takes bytes that the packet may not have.
+    fresh = undefined;
+    own = encode(undefined);
+  }
   if (own.length > to.packetBytesMax) return 'too_large';
-  if (qos === 0 && !to.outbox.hasRoom(own.length)) return 'full';
-  if (own.length < sharedPieceBytesMin) to.outbox.copy(own, 0, own.length);
-  else to.outbox.share(own);
+  to.outbox.copy(own, 0, own.length);
   if (fresh !== undefined) to.aliases?.given(topic, fresh);
   return 'sent';
 }

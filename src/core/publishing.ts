@@ -2,6 +2,7 @@
 // management API. Retained if it says so, then to everyone subscribed. Answers how many copies were
 // made; what an acknowledgement must wait for is left in `wait`.
 
+import { topicNameFault } from '#topics/topic';
 import type { Hooks } from '#hooks/runner';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
@@ -27,14 +28,17 @@ export class Publishing {
 
   /** The `message.publish` hook; `undefined`: somebody dropped the message. */
   ask(message: Message): Message | undefined | Promise<Message | undefined> {
-    if (!this.#hooks.has('message.publish')) return message;
+    if (this.#hooks.lists['message.publish'] === null) return message;
     return this.#hooks.fold(
       'message.publish',
-      message,
+      message.own(),
       (call, folded) => call(folded),
       (folded, answer) => {
         if (answer === undefined) return folded;
-        if (answer !== 'drop') return folded.with(answer);
+        if (answer !== 'drop') {
+          if (answer.topic !== undefined) refuseBadTopic(answer.topic);
+          return folded.with(answer);
+        }
         this.#hooks.tell('message.dropped', folded, 'refused_by_hook', undefined);
         return undefined;
       },
@@ -46,17 +50,26 @@ export class Publishing {
     const copies = this.#router.dispatch(message, route, this);
     if (copies === 0) {
       this.#metrics.add(Metric.messagesDropped);
-      this.#hooks.tell('message.dropped', message, 'no_subscribers', undefined);
+      if (this.#hooks.lists['message.dropped'] !== null) {
+        this.#hooks.tell('message.dropped', message.own(), 'no_subscribers', undefined);
+      }
     }
     return copies;
   }
 
   /** The whole way, for messages that no connection brought. Resolves when it is safe to confirm. */
   async publish(message: Message): Promise<number> {
+    refuseBadTopic(message.topic);
     const asked = await this.ask(message);
     if (asked === undefined) return 0;
     const copies = this.accept(asked, this.#router.routeTo(asked.topic));
     await bothWaits(this.wait, undefined);
     return copies;
   }
+}
+
+/** The router remembers topics as valid: none may get there that is not. */
+function refuseBadTopic(topic: string): void {
+  const fault = topicNameFault(topic);
+  if (fault !== undefined) throw new RangeError(`Cannot publish to "${topic}": ${fault}`);
 }

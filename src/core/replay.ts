@@ -2,32 +2,42 @@
 // client's outbox has room, so that `#` over a million topics neither stops the loop nor floods the
 // client.
 
-import type { Delivery, Subscriber } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
+import type { Message } from './message.ts';
 import type { Retained } from './retained.ts';
 
 /** Names looked at per slice: well under a millisecond of loop time. */
 const sliceNames = 512;
 
+/** A session, as far as replays use it. */
+export interface ReplayTarget {
+  /** Whether one more message would be sent rather than queued or dropped. */
+  readonly canReplay: boolean;
+  replay(message: Message, delivery: Delivery): void;
+}
+
 export class Replay {
+  /** As the client wrote it: UNSUBSCRIBE ends the replay [MQTT-3.10.4-2]. */
+  readonly subscribed: string;
   readonly #retained: Retained;
   readonly #filter: string;
   readonly #delivery: Delivery;
   #from: string | undefined = '';
 
-  constructor(retained: Retained, filter: string, delivery: Delivery) {
+  constructor(retained: Retained, subscribed: string, filter: string, delivery: Delivery) {
+    this.subscribed = subscribed;
     this.#retained = retained;
     this.#filter = filter;
     this.#delivery = { ...delivery, isReplay: true, noLocal: false, mixed: undefined };
   }
 
-  /** Delivers one slice. True: there is more, come again when the outbox has drained. */
-  step(session: Subscriber): boolean {
-    const { link } = session;
-    if (link === null || this.#from === undefined) return false;
-    if (!link.hasRoom(0)) return true;
+  /** Delivers one slice, or less when the client cannot take it. True: there is more. */
+  step(target: ReplayTarget): boolean {
+    if (this.#from === undefined) return false;
+    if (!target.canReplay) return true;
     this.#from = this.#retained.slice(this.#filter, this.#from, sliceNames, (message) => {
-      void session.deliver(message, this.#delivery);
-      return link.hasRoom(0);
+      target.replay(message, this.#delivery);
+      return target.canReplay;
     });
     return this.#from !== undefined;
   }

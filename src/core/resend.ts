@@ -1,6 +1,6 @@
-// Sending again what a client has not acknowledged: everything once, in order, when it comes back;
-// and, for clients before MQTT 5 only, what has waited longer than the retry interval
-// [MQTT-4.4.0-1].
+// Sending again what a client has not acknowledged: everything once, in order, when it comes back
+// [MQTT-4.4.0-1]; and for clients before MQTT 5, where nothing forbids it, what has waited longer
+// than the retry interval.
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import type { Inflight, InflightEntry } from './inflight.ts';
@@ -35,14 +35,15 @@ export class Resend {
     return this.#next < this.#backlog.length;
   }
 
-  take(): InflightEntry {
-    const entry = this.#backlog[this.#next++] as InflightEntry;
-    if (!this.isPending) {
-      this.#backlog.length = 0;
-      this.#next = 0;
+  /** The next one; undefined when the rest was acknowledged before it was sent again. */
+  take(): InflightEntry | undefined {
+    while (this.isPending) {
+      const entry = this.#backlog[this.#next++] as InflightEntry;
+      if (this.#inflight.get(entry.packetId) !== entry) continue;
+      this.arm();
+      return entry;
     }
-    this.arm();
-    return entry;
+    return undefined;
   }
 
   /** Something was sent: make sure that its retry will be looked at. */

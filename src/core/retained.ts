@@ -1,10 +1,8 @@
 // The last retained message of each topic, found by filter. Limits: number of topics, payload size,
-// age. An expired message is as good as gone: it is dropped when it is met, and a sweep meets all of
-// them from time to time.
+// age. An expired message is as good as gone: nobody is sent it, and a sweep removes it before long.
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import { NameTrie } from '#topics/name-trie';
-import { isSystem } from '#topics/topic';
 import type { RetainerSettings } from '#config/settings';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
@@ -17,6 +15,7 @@ interface Kept {
 }
 
 const sweepSeconds = 60;
+const sweepNames = 1000;
 
 export class Retained {
   readonly #names = new NameTrie<Kept>();
@@ -28,6 +27,7 @@ export class Retained {
   readonly #onRefused: (topic: string, why: string) => void;
   readonly #sweep: CallbackTimer;
   #expiring = 0;
+  #sweeping: Iterator<[string, Kept]> | undefined;
 
   constructor(
     settings: RetainerSettings,
@@ -93,16 +93,10 @@ export class Retained {
     );
   }
 
-  get(topic: string): Message | undefined {
-    const kept = this.#names.get(topic);
-    return kept !== undefined && kept.expiresAtMs > this.#timers.nowMs ? kept.message : undefined;
-  }
-
   #expiryOf(message: Message): number {
-    if (isSystem(message.topic)) return Number.POSITIVE_INFINITY;
     if (message.expiresAtMs !== Number.POSITIVE_INFINITY) return message.expiresAtMs;
     const { expirySeconds } = this.#settings;
-    return expirySeconds > 0
+    return expirySeconds > 0 && !message.topic.startsWith('$SYS/')
       ? message.timestampMs + expirySeconds * 1000
       : Number.POSITIVE_INFINITY;
   }
@@ -119,11 +113,25 @@ export class Retained {
     this.#metrics.counts[Metric.messagesRetained] = this.size;
   }
 
+  /** A slice per tick, so that a million topics do not hold up the loop. */
   #sweepExpired(): void {
     const { nowMs } = this.#timers;
-    const gone: string[] = [];
-    for (const [topic, kept] of this.#names) if (kept.expiresAtMs <= nowMs) gone.push(topic);
-    for (const topic of gone) void this.delete(topic);
-    if (this.#expiring > 0) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
+    this.#sweeping ??= this.#names[Symbol.iterator]();
+    for (let left = sweepNames; left > 0; left--) {
+      const next = this.#sweeping.next();
+      if (next.done === true) {
+        this.#sweeping = undefined;
+        if (this.#expiring > 0) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
+        return;
+      }
+      const [topic, kept] = next.value;
+      if (kept.expiresAtMs <= nowMs) this.#forget(topic);
+    }
+    this.#timers.schedule(this.#sweep, 0);
+  }
+
+  /** What nobody waits for: a failure of the store leaves an expired record, which expires again. */
+  #forget(topic: string): void {
+    this.delete(topic)?.catch((error: unknown) => this.#onRefused(topic, String(error)));
   }
 }

@@ -4,9 +4,10 @@
 //   exact map     filter → its subscriptions           filters without wildcards
 //   filter trie   the same for filters with wildcards
 //
-// Invariants: a Route is never replaced while it is cached, it is *refreshed* in place, so callers
-// may keep it; a change of an exact filter marks the one Route it touches; a change of a wildcard
-// filter costs O(1) here, and each Route checks, when next used, the few filters changed since.
+// Invariants: a topic has at most one cached Route, refreshed in place, so callers may keep it; one
+// that left the cache is *forgotten* for good and `refresh` answers its successor. A change of an
+// exact filter marks the one Route it touches; a change of a wildcard filter costs O(1) here, and each
+// Route checks, when next used, the few filters changed since.
 
 import { latin1Of } from '#base/latin1';
 import { FilterTrie } from '#topics/filter-trie';
@@ -14,6 +15,7 @@ import { matches } from '#topics/match';
 import { hasWildcard } from '#topics/topic';
 import { type Delivery, mergeDeliveries, type Subscriber } from './delivery.ts';
 import type { Message } from './message.ts';
+import { Metric, type Metrics } from './metrics.ts';
 import type { Peers, Wait } from './ports.ts';
 import { SharedGroup, type SharedOptions } from './shared-groups.ts';
 import type { Stats } from './stats.ts';
@@ -29,18 +31,22 @@ interface FilterNode {
 /** Where messages on one topic go. Use only after `Router.refresh` or `Router.route*`. */
 export interface Route {
   readonly topic: string;
-  /** The topic's UTF-8 bytes read as latin1: comparable with bytes on the wire, byte by byte. */
-  readonly key: string;
+  /** The topic as it stands on the wire. */
+  readonly bytes: Buffer;
   deliveries: readonly Delivery[];
   groups: readonly SharedGroup[];
   /** All deliveries are plain and there are no groups. */
   isPlain: boolean;
   isStale: boolean;
+  /** No longer in the cache, and therefore no longer told of changes. */
+  isForgotten: boolean;
   generation: number;
 }
 
 /** Topics remembered at most; the oldest eighth goes when it is full. */
 const routesMax = 131_072;
+/** Longer topics are not remembered, so that the cache is bounded in bytes too. */
+const topicBytesMax = 512;
 /** Changed wildcard filters remembered; a Route that is further behind is built anew. */
 const changesMax = 32;
 
@@ -51,30 +57,41 @@ export class Router {
   readonly #changes: string[] = new Array<string>(changesMax).fill('');
   readonly #peers: Peers;
   readonly #stats: Stats;
+  readonly #metrics: Metrics;
   readonly #shared: SharedOptions;
   generation = 0;
 
-  constructor(peers: Peers, stats: Stats, shared: SharedOptions) {
+  constructor(peers: Peers, stats: Stats, metrics: Metrics, shared: SharedOptions) {
     this.#peers = peers;
     this.#stats = stats;
+    this.#metrics = metrics;
     this.#shared = shared;
   }
 
-  /** The Route of a topic that came over the wire. `validate` is asked once, for a topic not known. */
-  routeOf(bytes: Buffer, start: number, end: number, decode: () => string): Route {
+  /** The Route of a topic as it came over the wire. `decode` is asked for one that is not known. */
+  routeOf(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    decode: (bytes: Buffer, start: number, end: number) => string,
+  ): Route {
     const known = this.#routes.get(latin1Of(bytes, start, end));
-    return known === undefined ? this.#remember(decode()) : this.refresh(known);
+    return known === undefined ? this.#remember(decode(bytes, start, end)) : this.refresh(known);
   }
 
   routeTo(topic: string): Route {
-    const known = this.#routes.get(keyOf(topic));
+    const known = this.#routes.get(keyOf(Buffer.from(topic, 'utf8')));
     return known === undefined ? this.#remember(topic) : this.refresh(known);
   }
 
-  /** Brings a kept Route up to date; two comparisons when nothing has changed. */
+  /** Brings a kept Route up to date, or answers its successor: keep the answer instead. */
   refresh(route: Route): Route {
-    if (route.isStale) this.#rebuild(route);
-    else if (route.generation !== this.generation) this.#catchUp(route);
+    if (route.isStale) {
+      if (route.isForgotten) return this.routeTo(route.topic);
+      this.#rebuild(route);
+    } else if (route.generation !== this.generation) {
+      this.#catchUp(route);
+    }
     return route;
   }
 
@@ -108,9 +125,12 @@ export class Router {
     this.#changed(filter);
   }
 
-  /** Hands a message to everyone its route names. Answers how many copies were made. */
+  /**
+   * Hands a message to everyone its route names; the route is up to date. Answers how many copies
+   * were made.
+   */
   dispatch(message: Message, route: Route, waits: { wait: Wait }): number {
-    const { deliveries, groups } = this.refresh(route);
+    const { deliveries, groups } = route;
     let wait: Wait;
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as Delivery;
@@ -121,7 +141,10 @@ export class Router {
       const stored = (groups[i] as SharedGroup).dispatch(message);
       if (stored !== undefined) wait = bothWaits(wait, stored);
     }
-    if (this.#peers.present) wait = bothWaits(wait, this.#peers.forward(message));
+    if (this.#peers.present) {
+      this.#metrics.add(Metric.messagesForward);
+      wait = bothWaits(wait, this.#peers.forward(message));
+    }
     if (wait !== undefined) waits.wait = bothWaits(waits.wait, wait);
     return deliveries.length + groups.length;
   }
@@ -166,30 +189,35 @@ export class Router {
       this.generation++;
       return;
     }
-    const route = this.#routes.get(keyOf(filter));
+    const route = this.#routes.get(keyOf(Buffer.from(filter, 'utf8')));
     if (route !== undefined) route.isStale = true;
   }
 
   #remember(topic: string): Route {
-    if (this.#routes.size >= routesMax) this.#forgetOldest();
+    const bytes = Buffer.from(topic, 'utf8');
+    const isKept = bytes.length <= topicBytesMax;
+    if (isKept && this.#routes.size >= routesMax) this.#forgetOldest();
     const route: Route = {
       topic,
-      key: keyOf(topic),
+      bytes,
       deliveries: [],
       groups: [],
       isPlain: true,
       isStale: true,
+      isForgotten: !isKept,
       generation: 0,
     };
     this.#rebuild(route);
+    if (isKept) this.#routes.set(keyOf(bytes), route);
+    else route.isStale = true;
     return route;
   }
 
-  /** Those who keep a forgotten Route see it stale: refreshing brings it back into the cache. */
   #forgetOldest(): void {
     let left = routesMax / 8;
     for (const [key, route] of this.#routes) {
       route.isStale = true;
+      route.isForgotten = true;
       this.#routes.delete(key);
       if (--left === 0) break;
     }
@@ -197,16 +225,13 @@ export class Router {
 
   #catchUp(route: Route): void {
     const behind = this.generation - route.generation;
-    for (let i = 1; i <= behind; i++) {
-      const isTouched =
-        i > changesMax ||
-        matches(this.#changes[(this.generation - i) % changesMax] as string, route.topic);
-      if (isTouched) {
-        this.#rebuild(route);
-        return;
-      }
+    let isTouched = behind > changesMax;
+    for (let i = 1; i <= behind && !isTouched; i++) {
+      const changed = this.#changes[(this.generation - i) % changesMax] as string;
+      isTouched = matches(changed, route.topic);
     }
-    route.generation = this.generation;
+    if (isTouched) this.#rebuild(route);
+    else route.generation = this.generation;
   }
 
   #rebuild(route: Route): void {
@@ -219,7 +244,6 @@ export class Router {
     route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
     route.isStale = false;
     route.generation = this.generation;
-    this.#routes.set(route.key, route);
   }
 }
 
@@ -236,7 +260,5 @@ function deliveriesOf(nodes: readonly FilterNode[]): readonly Delivery[] {
   return Array.from(bySession.values(), mergeDeliveries);
 }
 
-function keyOf(topic: string): string {
-  const bytes = Buffer.from(topic, 'utf8');
-  return latin1Of(bytes, 0, bytes.length);
-}
+/** UTF-8 bytes as latin1: the cheapest string that bytes on the wire can be compared with. */
+const keyOf = (topic: Buffer): string => latin1Of(topic, 0, topic.length);

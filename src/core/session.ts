@@ -9,7 +9,14 @@ import type { ZoneSettings } from '#config/settings';
 import type { ClientInfo, DropReason } from '#hooks/table';
 import type { Hooks } from '#hooks/runner';
 import { AwaitingRel } from './awaiting-rel.ts';
-import type { Delivery, Link, Sent, Subscriber } from './delivery.ts';
+import {
+  type Delivery,
+  type Link,
+  mergeDeliveries,
+  type Regroup,
+  type Sent,
+  type Subscriber,
+} from './delivery.ts';
 import { Inflight, type InflightEntry, Phase } from './inflight.ts';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
@@ -26,12 +33,28 @@ export interface SessionParts {
   readonly store: Store;
 }
 
+/** Whose session it is, and how long it lives without a connection. */
+export interface SessionOwner {
+  readonly clientId: string;
+  readonly username: string | undefined;
+  /** Undefined for a client that was let in without a check. */
+  readonly provenUsername: string | undefined;
+  readonly mountpoint: string;
+  readonly zone: ZoneSettings;
+  readonly expirySeconds: number;
+}
+
 /** A packet id that the other side does not know, or the wrong acknowledgement for it. */
 export type AckOutcome = 'done' | 'unknown';
+
+/** About what a message takes in an outbox. */
+const sizeOf = (message: Message): number => message.payloadBytes + message.topic.length;
 
 export class Session implements Subscriber {
   readonly clientId: string;
   readonly username: string | undefined;
+  readonly provenUsername: string | undefined;
+  readonly mountpoint: string;
   readonly zone: ZoneSettings;
   readonly createdAtMs: number;
   readonly subscriptions: Map<string, Subscription> = new Map();
@@ -56,17 +79,14 @@ export class Session implements Subscriber {
   delivered = 0;
   enqueued = 0;
 
-  constructor(
-    clientId: string,
-    username: string | undefined,
-    zone: ZoneSettings,
-    expirySeconds: number,
-    parts: SessionParts,
-  ) {
-    this.clientId = clientId;
-    this.username = username;
+  constructor(owner: SessionOwner, parts: SessionParts) {
+    const { zone } = owner;
+    this.clientId = owner.clientId;
+    this.username = owner.username;
+    this.provenUsername = owner.provenUsername;
+    this.mountpoint = owner.mountpoint;
     this.zone = zone;
-    this.expirySeconds = expirySeconds;
+    this.expirySeconds = owner.expirySeconds;
     this.#parts = parts;
     this.createdAtMs = parts.timers.nowMs;
     this.queue = new Mqueue(zone);
@@ -86,7 +106,16 @@ export class Session implements Subscriber {
   }
 
   get isReady(): boolean {
-    return this.link !== null && this.#outstanding < this.#window && this.queue.length === 0;
+    return (
+      this.link !== null &&
+      this.#outstanding < this.#window &&
+      this.queue.length === 0 &&
+      this.#resend?.isPending !== true
+    );
+  }
+
+  get canReplay(): boolean {
+    return this.isReady && this.link?.hasRoom(0) === true;
   }
 
   deliver(message: Message, delivery: Delivery): Wait {
@@ -95,7 +124,8 @@ export class Session implements Subscriber {
       return undefined;
     }
     if (delivery.mixed !== undefined && message.from.clientId === this.clientId) {
-      return this.#deliverOwn(message, delivery.mixed);
+      const wanted = delivery.mixed.filter((part) => !part.noLocal);
+      return this.deliver(message, mergeDeliveries(wanted));
     }
     const qos = this.#qosFor(message, delivery);
     const { link } = this;
@@ -105,10 +135,11 @@ export class Session implements Subscriber {
       return this.#stored(message, qos);
     }
     if (qos === 0 && this.#waitingQos0 === 0) {
-      this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+      if (!link.hasRoom(sizeOf(message))) this.drop(message, 'outbox_full');
+      else this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
       return undefined;
     }
-    if (qos > 0 && this.isReady && link.hasRoom(message.payloadBytes)) {
+    if (qos > 0 && this.isReady && link.hasRoom(sizeOf(message))) {
       this.#send(link, message, delivery, qos as 1 | 2);
     } else {
       this.#enqueue(message, delivery, qos);
@@ -128,17 +159,13 @@ export class Session implements Subscriber {
     return isHigher === this.zone.upgradeQos ? delivery.qos : qos;
   }
 
-  /** Own messages, where only some of the overlapping subscriptions refuse them. */
-  #deliverOwn(message: Message, parts: readonly Delivery[]): Wait {
-    const wanted = parts.filter((part) => !part.noLocal);
-    const qos = Math.max(...wanted.map((part) => part.qos)) as QoS;
-    const ids = wanted.flatMap((part) => part.subscriptionIds ?? []);
-    const first = wanted[0] as Delivery;
-    return this.deliver(message, {
-      ...first,
-      qos,
-      subscriptionIds: ids.length > 0 ? ids : undefined,
-    });
+  /** A retained message for a new subscription. `canReplay` was asked: it is never dropped. */
+  replay(message: Message, delivery: Delivery): void {
+    const { link } = this;
+    if (link === null) return;
+    const qos = this.#qosFor(message, delivery);
+    if (qos === 0) this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+    else this.#send(link, message, delivery, qos);
   }
 
   #send(link: Link, message: Message, delivery: Delivery, qos: 1 | 2): void {
@@ -148,8 +175,7 @@ export class Session implements Subscriber {
     const packetId = this.inflight.add(message, delivery, phase, timers.nowMs);
     const sent = link.sendPublish(message, delivery, qos, packetId, false);
     if (sent !== 'sent') {
-      this.inflight.delete(packetId);
-      this.#sent(sent, message);
+      this.#abandon(packetId, sent, message);
       return;
     }
     this.#outstanding++;
@@ -157,9 +183,14 @@ export class Session implements Subscriber {
     if (this.#retryMs > 0) (this.#resend ??= this.#resending([])).arm();
   }
 
+  /** It cannot be sent to this client at all. A hook may even have ended the session meanwhile. */
+  #abandon(packetId: number, sent: Exclude<Sent, 'sent'>, message: Message): void {
+    if (this.inflight.get(packetId)?.message === message) this.inflight.delete(packetId);
+    this.#sent(sent, message);
+  }
+
   #enqueue(message: Message, delivery: Delivery, qos: QoS): void {
-    if (this.link === null) message.compact();
-    else message.own();
+    message.compact();
     this.enqueued++;
     if (qos === 0) this.#waitingQos0++;
     const dropped = this.queue.push({ message, delivery });
@@ -171,7 +202,6 @@ export class Session implements Subscriber {
 
   #sent(sent: Sent, message: Message): void {
     if (sent === 'sent') this.delivered++;
-    else if (sent === 'full') this.drop(message, 'outbox_full');
     else if (sent === 'too_large')
       this.drop(message, 'too_large'); // [MQTT-3.1.2-25]
     else this.drop(message, 'refused_by_hook');
@@ -181,29 +211,44 @@ export class Session implements Subscriber {
     const { metrics, hooks } = this.#parts;
     if (reason !== 'no_local') metrics.add(Metric.messagesDropped);
     if (reason === 'expired') metrics.add(Metric.messagesExpired);
-    hooks.tell('message.dropped', message, reason, this.clientId);
+    if (hooks.lists['message.dropped'] !== null) {
+      hooks.tell('message.dropped', message.own(), reason, this.clientId);
+    }
   }
 
-  /** Sends what waits, as far as window and outbox allow. */
+  /** Sends what waits, as far as window and outbox allow: first what was under way before. */
   pump(): void {
     const { link } = this;
     if (link === null) return;
     while (this.#resend?.isPending === true) {
       if (this.#outstanding >= this.#window || !link.hasRoom(0)) return;
+      const entry = this.#resend.take();
+      if (entry === undefined) break;
       this.#outstanding++;
-      this.#sendAgain(link, this.#resend.take());
+      entry.isOutstanding = true;
+      this.#sendAgain(link, entry);
     }
     const { nowMs } = this.#parts.timers;
-    while (this.#outstanding < this.#window) {
+    while (this.link === link && this.#outstanding < this.#window) {
       const next = this.queue.peek();
-      if (next === undefined || !link.hasRoom(next.message.payloadBytes)) return;
-      const { message, delivery } = this.queue.shift() as Queued;
-      const qos = this.#qosFor(message, delivery);
-      if (qos === 0) this.#waitingQos0--;
-      if (message.isExpired(nowMs))
-        this.drop(message, 'expired'); // [MQTT-3.3.2-5]
-      else if (qos > 0) this.#send(link, message, delivery, qos as 1 | 2);
-      else this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+      if (next === undefined) {
+        if (link.isReplaying) link.goOnReplaying();
+        return;
+      }
+      if (!link.hasRoom(sizeOf(next.message))) return;
+      this.#sendQueued(link, this.queue.shift() as Queued, nowMs);
+    }
+  }
+
+  #sendQueued(link: Link, { message, delivery }: Queued, nowMs: number): void {
+    const qos = this.#qosFor(message, delivery);
+    if (qos === 0) this.#waitingQos0--;
+    if (message.isExpired(nowMs)) {
+      this.drop(message, 'expired'); // [MQTT-3.3.2-5]
+    } else if (qos > 0) {
+      this.#send(link, message, delivery, qos as 1 | 2);
+    } else {
+      this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
     }
   }
 
@@ -241,13 +286,14 @@ export class Session implements Subscriber {
   #finish(entry: InflightEntry, reasonCode: number): void {
     this.#acked(entry, reasonCode);
     this.inflight.delete(entry.packetId);
-    if (this.#outstanding > 0) this.#outstanding--;
-    if (this.queue.length > 0 || this.#resend?.isPending === true) this.pump();
+    if (entry.isOutstanding) this.#outstanding--;
+    const isWaitedFor = this.queue.length > 0 || this.#resend?.isPending === true;
+    if (isWaitedFor || this.link?.isReplaying === true) this.pump();
   }
 
   #acked(entry: InflightEntry, reasonCode: number): void {
     const { hooks } = this.#parts;
-    if (reasonCode >= 0x80 || !hooks.has('message.acked')) return;
+    if (reasonCode >= 0x80 || hooks.lists['message.acked'] === null) return;
     if (entry.message !== undefined && this.client !== undefined) {
       hooks.tell('message.acked', this.client, entry.message);
     }
@@ -261,17 +307,20 @@ export class Session implements Subscriber {
     this.#outstanding = 0;
     this.#retryMs = client.version < 5 ? this.zone.retryIntervalMs : 0;
     const backlog = this.inflight.inOrder();
+    for (const entry of backlog) entry.isOutstanding = false;
     this.#resend = backlog.length > 0 ? this.#resending(backlog) : undefined;
   }
 
   #resending(backlog: InflightEntry[]): Resend {
     const { timers } = this.#parts;
     return new Resend(this.inflight, backlog, timers, this.#retryMs, (entry) => {
-      if (this.link !== null) this.#sendAgain(this.link, entry);
+      // A client that does not read is not helped by more of the same.
+      if (this.link?.isFlowing === true) this.#sendAgain(this.link, entry);
     });
   }
 
   detach(): void {
+    if (this.isDurable) for (const { message } of this.inflight.inOrder()) message?.compact();
     this.link = null;
     this.#outstanding = 0;
     this.#resend?.stop();
@@ -288,31 +337,39 @@ export class Session implements Subscriber {
     const message = entry.message as Message;
     const sent = link.sendPublish(message, entry.delivery, qos, entry.packetId, true);
     if (sent === 'sent') return;
-    this.inflight.delete(entry.packetId);
     this.#outstanding--;
-    this.#sent(sent, message);
+    this.#abandon(entry.packetId, sent, message);
   }
 
-  /** What came through shared subscriptions and was never finished; QoS 2 that was sent stays. */
-  takeUnfinishedShared(): Queued[] {
-    const unsent = this.queue.extract(
-      ({ message, delivery }) => delivery.group !== undefined && message.qos > 0,
+  /** QoS 1 and 2 messages of shared subscriptions that were never sent. */
+  takeUnsent(wanted: (group: Regroup) => boolean): Queued[] {
+    const taken = this.queue.extract(
+      ({ message, delivery: { group } }) => group !== undefined && wanted(group) && message.qos > 0,
     );
+    for (const { message, delivery } of taken) {
+      if (this.#qosFor(message, delivery) === 0) this.#waitingQos0--;
+    }
+    return taken;
+  }
+
+  /** The same and what was sent and not acknowledged, except QoS 2 [MQTT-4.8.2-5]. */
+  takeUnfinished(): Queued[] {
     const unacked: Queued[] = [];
     for (const entry of this.inflight.inOrder()) {
-      // [MQTT-4.8.2-5]: a QoS 2 message that was sent is never given to another member.
       if (entry.delivery.group === undefined || entry.phase !== Phase.awaitPuback) continue;
       unacked.push({ message: entry.message as Message, delivery: entry.delivery });
       this.inflight.delete(entry.packetId);
     }
-    return [...unacked, ...unsent];
+    return [...unacked, ...this.takeUnsent(() => true)];
   }
 
   /** The session is over. */
   clear(): void {
     this.detach();
     this.inflight.clear();
-    this.queue.clear();
+    for (let left = this.queue.shift(); left !== undefined; left = this.queue.shift()) {
+      this.drop(left.message, 'session_ended');
+    }
     this.#waitingQos0 = 0;
     this.awaitingRel.clear();
   }

@@ -3,20 +3,15 @@
 // holds across workers too.
 
 import { CallbackTimer } from '#base/timers';
-import type { ZoneSettings } from '#config/settings';
 import type { Peers } from './ports.ts';
 import type { Router } from './router.ts';
-import { Session, type SessionParts } from './session.ts';
+import { Session, type SessionOwner, type SessionParts } from './session.ts';
 import type { Stats } from './stats.ts';
 import type { Subscription } from './subscription.ts';
 import type { Wills } from './wills.ts';
 
-export interface OpenRequest {
-  readonly clientId: string;
-  readonly username: string | undefined;
-  readonly zone: ZoneSettings;
+export interface OpenRequest extends SessionOwner {
   readonly cleanStart: boolean;
-  readonly expirySeconds: number;
 }
 
 export class Sessions {
@@ -57,14 +52,13 @@ export class Sessions {
     if (present !== undefined) {
       // [MQTT-3.1.4-3] The client with this id that is still connected has to go.
       present.link?.evict(request.cleanStart ? 'discard' : 'conflict');
-      if (request.cleanStart) this.terminate(present, 'discard');
+      if (request.cleanStart || !isOwner(present, request)) this.terminate(present, 'discard');
       // Evicting may have ended it: a session of expiry 0 ends with its connection.
       else if (this.#byId.get(request.clientId) === present) return this.#resume(present, request);
     }
-    const { clientId, username, zone, expirySeconds } = request;
-    const session = new Session(clientId, username, zone, expirySeconds, this.#parts);
+    const session = new Session(request, this.#parts);
     session.cleanStart = request.cleanStart;
-    this.#byId.set(clientId, session);
+    this.#byId.set(session.clientId, session);
     this.#stats.move('sessions', 1);
     if (session.isDurable) this.#stats.move('sessions/persistent', 1);
     return { session, isPresent: false };
@@ -109,12 +103,16 @@ export class Sessions {
     const timer = this.#expiring.get(session);
     if (timer !== undefined) this.#parts.timers.cancel(timer);
     this.#expiring.delete(session);
-    const unfinished = session.takeUnfinishedShared();
+    const unfinished = session.takeUnfinished();
     for (const subscription of session.subscriptions.values()) this.#drop(session, subscription);
     const wasDurable = session.isDurable;
     session.clear();
     session.subscriptions.clear();
-    for (const { message, delivery } of unfinished) delivery.group?.redispatch(message, session);
+    const { nowMs } = this.#parts.timers;
+    for (const { message, delivery } of unfinished) {
+      if (message.isExpired(nowMs)) session.drop(message, 'expired');
+      else delivery.group?.redispatch(message, session);
+    }
     this.#stats.move('sessions', -1);
     if (wasDurable) this.#stats.move('sessions/persistent', -1);
     this.#peers.release(session.clientId);
@@ -127,4 +125,14 @@ export class Sessions {
     this.#stats.move('subscriptions', -1);
     if (group !== undefined) this.#stats.move('subscriptions/shared', -1);
   }
+}
+
+/**
+ * The client id decides whose session it is [MQTT-3.1.3-2], but it is not a secret: whoever has proven
+ * to be another user, or lives under another mountpoint, must not inherit what was subscribed and
+ * queued for somebody else (the class of CVE-2026-6564). A username that nobody checked proves nothing.
+ */
+function isOwner(session: Session, request: OpenRequest): boolean {
+  const isSameUser = session.provenUsername === request.provenUsername;
+  return isSameUser && session.mountpoint === request.mountpoint;
 }

@@ -6,6 +6,7 @@ import type { SharedStrategy } from '#config/settings';
 import type { Delivery, Regroup, Subscriber } from './delivery.ts';
 import type { Message } from './message.ts';
 import type { Wait } from './ports.ts';
+import { unpromised } from './wait.ts';
 
 type Pick = (group: SharedGroup, message: Message) => Delivery;
 
@@ -73,6 +74,8 @@ export class SharedGroup implements Regroup {
   }
 
   dispatch(message: Message): Wait {
+    // Members may leave while a message is under way to its receivers.
+    if (this.size === 0) return undefined;
     const chosen = this.#choose(message);
     return chosen.session.deliver(message, chosen);
   }
@@ -81,7 +84,7 @@ export class SharedGroup implements Regroup {
   redispatch(message: Message, from: Subscriber): void {
     if (this.#members.some((member) => member.session !== from)) {
       this.delete(from);
-      void this.dispatch(message);
+      unpromised(this.dispatch(message));
     }
   }
 

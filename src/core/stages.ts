@@ -6,8 +6,8 @@ import type { Wait } from './ports.ts';
 
 /** What goes through the stages. */
 export interface Staged {
-  /** Set by the stage that had the last word; the stages after it are not run. */
-  isDone: boolean;
+  /** A stage had the last word, or the client is gone: the stages after it are not run. */
+  readonly isDone: boolean;
   /** Called before the tick is left: what lies in the read buffer must be kept now. */
   keep(): void;
 }

@@ -35,7 +35,12 @@ export class Subscriptions {
     if (subscription === undefined) return undefined;
     session.subscriptions.delete(filter);
     this.#count(subscription, -1);
-    this.#router.remove(subscription.routed, subscription.group, session);
+    const { routed, group } = subscription;
+    this.#router.remove(routed, group, session);
+    if (group !== undefined) {
+      const unsent = session.takeUnsent(({ name, filter: of }) => name === group && of === routed);
+      for (const { message, delivery } of unsent) delivery.group?.redispatch(message, session);
+    }
     const wait = session.isDurable ? this.#store.unsubscribed(session.clientId, filter) : undefined;
     return { wait };
   }

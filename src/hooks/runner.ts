@@ -2,14 +2,20 @@
 // priority in order of registration, decided when a listener registers; a chain stays in the current
 // tick until a listener returns a promise; a hook that nobody uses is `null`: one comparison.
 
-import type { AskedHook, HookName, HookTable, ToldHook } from './table.ts';
+import {
+  type AskedHook,
+  type HookName,
+  type HookTable,
+  hookNames,
+  type ToldHook,
+} from './table.ts';
 
 export interface HookEntry<K extends HookName> {
   readonly owner: string;
   readonly priority: number;
   readonly call: HookTable[K];
 }
-type Lists = { [K in HookName]?: readonly HookEntry<K>[] };
+type Lists = { [K in HookName]: readonly HookEntry<K>[] | null };
 type Settled<K extends HookName> = Awaited<ReturnType<HookTable[K]>>;
 type Told<K extends HookName> = Parameters<HookTable[K]>;
 
@@ -17,7 +23,13 @@ type Told<K extends HookName> = Parameters<HookTable[K]>;
 export type HookFailed = (hook: HookName, owner: string, error: unknown) => void;
 
 export class Hooks {
-  readonly #lists: Lists = {};
+  /**
+   * Who listens, by hook; null: nobody. The data path reads `lists['message.publish']` with the name
+   * written out, which the engine turns into one load; a name in a variable would cost a lookup.
+   */
+  readonly lists: Readonly<Lists> = Object.fromEntries(
+    hookNames.map((hook) => [hook, null]),
+  ) as unknown as Lists;
   readonly #failed: HookFailed;
   /** Called after every change, so that the data path can keep what it derives from the lists. */
   onChange: () => void = () => {};
@@ -34,27 +46,26 @@ export class Hooks {
       );
     }
     const after = [...before, { owner, priority, call }].sort((a, b) => b.priority - a.priority);
-    (this.#lists as Record<HookName, unknown>)[hook] = after;
+    (this.lists as Record<HookName, unknown>)[hook] = after;
     this.onChange();
   }
 
   /** Revokes everything an owner registered: unloading a plugin is this one call. */
   off(owner: string): void {
-    const lists = this.#lists as Record<string, readonly { owner: string }[]>;
+    const lists = this.lists as Record<string, readonly { owner: string }[] | null>;
     for (const [hook, list] of Object.entries(lists)) {
-      const left = list.filter((entry) => entry.owner !== owner);
-      if (left.length === 0) delete lists[hook];
-      else lists[hook] = left;
+      const left = list?.filter((entry) => entry.owner !== owner) ?? [];
+      lists[hook] = left.length === 0 ? null : left;
     }
     this.onChange();
   }
 
   listeners<K extends HookName>(hook: K): readonly HookEntry<K>[] | null {
-    return (this.#lists[hook] as readonly HookEntry<K>[] | undefined) ?? null;
+    return this.lists[hook] as readonly HookEntry<K>[] | null;
   }
 
   has(hook: HookName): boolean {
-    return this.#lists[hook] !== undefined;
+    return this.lists[hook] !== null;
   }
 
   tell<K extends ToldHook>(hook: K, ...told: Told<K>): void {
@@ -62,7 +73,10 @@ export class Hooks {
     if (list === null) return;
     for (const { owner, call } of list) {
       try {
-        (call as (...args: Told<K>) => void)(...told);
+        const answer: unknown = (call as (...args: Told<K>) => unknown)(...told);
+        if (answer instanceof Promise) {
+          answer.catch((error: unknown) => this.#failed(hook, owner, error));
+        }
       } catch (error) {
         this.#failed(hook, owner, error);
       }
@@ -144,12 +158,7 @@ export class Hooks {
         const answer: unknown = step(call, folded);
         if (answer instanceof Promise) {
           return answer.then(
-            (late) => {
-              const next = merge(folded, late as Settled<K>);
-              return next === undefined
-                ? undefined
-                : this.#foldFrom(hook, list, i + 1, next, step, merge);
-            },
+            (late) => this.#foldOn(hook, list, i, folded, late as Settled<K>, step, merge),
             (error: unknown) => {
               this.#failed(hook, owner, error);
               return this.#foldFrom(hook, list, i + 1, folded, step, merge);
@@ -164,6 +173,25 @@ export class Hooks {
       }
     }
     return folded;
+  }
+
+  /** Takes in an answer that came late, then goes on behind its listener. */
+  #foldOn<K extends 'client.subscribe' | 'client.unsubscribe' | 'message.publish', V>(
+    hook: K,
+    list: readonly HookEntry<K>[],
+    at: number,
+    folded: V,
+    answer: Settled<K>,
+    step: (call: HookTable[K], value: V) => ReturnType<HookTable[K]>,
+    merge: (value: V, answer: Settled<K>) => V | undefined,
+  ): V | undefined | Promise<V | undefined> {
+    let next: V | undefined = folded;
+    try {
+      next = merge(folded, answer);
+    } catch (error) {
+      this.#failed(hook, (list[at] as HookEntry<K>).owner, error);
+    }
+    return next === undefined ? undefined : this.#foldFrom(hook, list, at + 1, next, step, merge);
   }
 
   /** Reports a failure of a listener that was called outside the runners above. */

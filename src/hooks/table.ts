@@ -88,6 +88,7 @@ export type DropReason =
   | 'no_local'
   | 'too_large'
   | 'qos0_offline'
+  | 'session_ended'
   | 'refused_by_hook';
 
 export interface SubscriptionView {

@@ -114,7 +114,7 @@ export abstract class Carrier implements Transport, TransportCounters {
     this.fail((this.#flags & ENDING) === 0 ? 'send_timeout' : 'closed');
   }
 
-  protected get isPaused(): boolean {
+  get isPaused(): boolean {
     return (this.#flags & (PAUSED_BY_OWNER | PAUSED_BY_RATE)) !== 0;
   }
 

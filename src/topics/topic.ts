@@ -38,6 +38,12 @@ export function parseFilter(filter: string): ParsedFilter {
   return { group, filter: filter.slice(start) };
 }
 
+/** The one text for filters that mean the same: `$share/$queue/t` is `$queue/t`. */
+export function canonicalFilter(filter: string): string {
+  const alias = `${sharePrefix}${queuePrefix}`;
+  return filter.startsWith(alias) ? filter.slice(sharePrefix.length) : filter;
+}
+
 /** Levels of a name or filter: one more than its slashes. Allocates nothing. */
 export function levelCount(topic: string): number {
   let count = 1;

@@ -62,7 +62,7 @@ function takeFilter(reader: PacketReader, version: ProtocolVersion): SubscribeFi
   }
   const noLocal = (options & 0b0100) !== 0;
   // [MQTT-3.8.3-4]
-  if (noLocal && filter.startsWith('$share/')) {
+  if (noLocal && (filter.startsWith('$share/') || filter.startsWith('$queue/'))) {
     throw new ProtocolError(
       Reason.protocolError,
       `Cannot subscribe to "${filter}" with no local: the subscription is shared`,

@@ -1,6 +1,6 @@
 // One packet from its bytes, in both directions: what a client sends and what a broker answers, since
-// bridges and tests read as clients do. Strings are copies. `payload`, `password`, `correlationData`
-// and `authData` are views of the input: the caller copies what it keeps.
+// bridges and tests read as clients do. Everything is a copy but the payload of a PUBLISH, which is a
+// view of the input: the caller copies what it keeps.
 
 import { decodeAck, decodeSuback, decodeUnsuback } from './decode-acks.ts';
 import { decodeConnect } from './decode-connect.ts';

@@ -1,6 +1,6 @@
 // A position in the body of one packet, and the data types of MQTT read from there. Laws: nothing
-// outside `bytes[at..end)` is ever read; what runs past the end is a malformed packet; strings are
-// copies, binary fields are views of the input.
+// outside `bytes[at..end)` is ever read; what runs past the end is a malformed packet; strings and
+// binary fields are copies, only the rest of a packet is a view of the input.
 
 import { ProtocolError } from './protocol-error.ts';
 import { Reason } from './reason-codes.ts';
@@ -57,11 +57,11 @@ export class PacketReader {
     return readUtf8(this.bytes, at, at + length);
   }
 
-  /** A view of the input: the caller copies what it keeps. */
+  /** A copy: passwords, wills and correlation data outlive the read buffer, and none is hot. */
   binary(): Buffer {
     const length = this.uint16();
     const at = this.#take(length);
-    return this.bytes.subarray(at, at + length);
+    return Buffer.from(this.bytes.subarray(at, at + length));
   }
 
   /** All that is left, as a view. */

@@ -64,6 +64,9 @@ test('[MQTT-3.1.2-8] the will waits for its delay', async () => {
   const published = await watcher.receive();
   assert.equal(published.payload.toString(), 'gone');
   assert.equal(published.properties.willDelaySeconds, undefined);
+  // Once: the end of the session does not publish it again.
+  broker.advance(200_000);
+  await watcher.expectNothing();
 });
 
 test('[MQTT-3.1.2-8] the will does not wait longer than the session lives', async () => {
@@ -177,6 +180,10 @@ test('[MQTT-3.1.3-9] a connection to the same session before the delay is over c
   const second = await broker.connect(session);
   assert.equal(second.connack?.sessionPresent, true);
   broker.advance(20_000);
+  await watcher.expectNothing();
+  // Nor does it come back with the end of the session.
+  await broker.lose(second, 'c');
+  broker.advance(2_000_000);
   await watcher.expectNothing();
 });
 

@@ -78,17 +78,14 @@ test('an acknowledgement of a packet id that the server never used is ignored', 
   await client.expectNothing();
 });
 
+/** Refused with an explanation: the payload is not the UTF-8 that it claims to be. */
+function sendBadPayload(client: RawClient, qos: 1 | 2): void {
+  client.sendPublish('a', Buffer.from([0xff]), { qos, properties: { payloadFormat: 1 } });
+}
+
 const provoked: [ids: string, type: AckPacket['type'], provoke: (client: RawClient) => void][] = [
-  [
-    '[MQTT-3.4.2-2] [MQTT-3.4.2-3]',
-    'puback',
-    (client) => client.sendPublish('nobody', '', { qos: 1 }),
-  ],
-  [
-    '[MQTT-3.5.2-2] [MQTT-3.5.2-3]',
-    'pubrec',
-    (client) => client.sendPublish('nobody', '', { qos: 2 }),
-  ],
+  ['[MQTT-3.4.2-2] [MQTT-3.4.2-3]', 'puback', (client) => sendBadPayload(client, 1)],
+  ['[MQTT-3.5.2-2] [MQTT-3.5.2-3]', 'pubrec', (client) => sendBadPayload(client, 2)],
   ['[MQTT-3.6.2-2] [MQTT-3.6.2-3]', 'pubrel', (client) => client.ack('pubrec', 77)],
   ['[MQTT-3.7.2-2] [MQTT-3.7.2-3]', 'pubcomp', (client) => client.ack('pubrel', 77)],
 ];

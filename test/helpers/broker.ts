@@ -16,6 +16,7 @@ import type {
 } from '#config/settings';
 import { Alone } from '#cluster/alone';
 import { Broker } from '#core/broker';
+import type { Store } from '#core/ports';
 import type { Listener } from '#net/listener';
 import { openListeners } from '#net/open-listeners';
 import { MemoryStore } from '#store/memory';
@@ -28,6 +29,8 @@ export interface Overrides {
   node?: Partial<NodeSettings>;
   /** Adds a WebSocket listener beside the TCP one. */
   webSocket?: boolean;
+  /** Instead of the store that forgets with the process. */
+  store?: Store;
 }
 
 export async function startBroker(overrides: Overrides = {}): Promise<TestBroker> {
@@ -38,7 +41,7 @@ export async function startBroker(overrides: Overrides = {}): Promise<TestBroker
     settings,
     clock,
     log,
-    store: new MemoryStore(),
+    store: overrides.store ?? new MemoryStore(),
     peers: new Alone(),
   });
   const listeners = await openListeners(settings, {
@@ -124,6 +127,11 @@ export class TestBroker implements AsyncDisposable {
     await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()));
     broker.stop();
     assert.deepEqual(log.faults, [], 'The broker logged errors');
+  }
+
+  /** The errors logged so far, for a test that provokes them: the broker is closed without them. */
+  takeFaults(): unknown[] {
+    return this.#parts.log.faults.splice(0);
   }
 
   async #seeEnd(clientId: string, deadlineMs: number): Promise<void> {

@@ -1,0 +1,53 @@
+// When outboxes are written: once per loop turn, however many packets they got in it. Also the slabs
+// that no outbox uses at the moment.
+
+/** Something that has bytes to write. */
+export interface Flushable {
+  flush(): void;
+}
+
+/**
+ * Slabs come in two sizes: most clients are owed a packet or two per turn, and the few that are owed
+ * much should be written to once. A small slab that is full moves into a large one.
+ */
+export const smallSlabBytes: number = 4 * 1024;
+export const largeSlabBytes: number = 64 * 1024;
+/** Kept for reuse at most: 8 MB of small ones and as much of large ones. */
+const spareSmallMax = 2048;
+const spareLargeMax = 128;
+
+export class Flusher {
+  #dirty: Flushable[] = [];
+  readonly #spareSmall: Buffer[] = [];
+  readonly #spareLarge: Buffer[] = [];
+  #isScheduled = false;
+
+  /** Each outbox calls it once between two flushes. */
+  touch(outbox: Flushable): void {
+    this.#dirty.push(outbox);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#flushAll);
+  }
+
+  readonly #flushAll = (): void => {
+    this.#isScheduled = false;
+    const dirty = this.#dirty;
+    this.#dirty = [];
+    for (let i = 0; i < dirty.length; i++) (dirty[i] as Flushable).flush();
+  };
+
+  takeSmall(): Buffer {
+    return this.#spareSmall.pop() ?? Buffer.allocUnsafeSlow(smallSlabBytes);
+  }
+
+  takeLarge(): Buffer {
+    return this.#spareLarge.pop() ?? Buffer.allocUnsafeSlow(largeSlabBytes);
+  }
+
+  giveBack(slab: Buffer): void {
+    const isSmall = slab.length === smallSlabBytes;
+    const spare = isSmall ? this.#spareSmall : this.#spareLarge;
+    if (spare.length < (isSmall ? spareSmallMax : spareLargeMax)) spare.push(slab);
+  }
+}
