@@ -80,7 +80,7 @@ export class SocketTransport extends Carrier {
   }
 
   protected override finish(): void {
-    this.#socket.end();
+    endOurs(this.#socket);
   }
 
   protected override cut(): void {
@@ -184,7 +184,8 @@ function onEnd(this: CarriedSocket): void {
 }
 
 function endOurs(socket: Socket): void {
-  socket.end();
+  // Ending twice makes an error that nobody sees, with a stack that costs more than the CONNECT did.
+  if (!socket.writableEnded) socket.end();
 }
 
 function onClose(this: CarriedSocket): void {
