@@ -67,7 +67,9 @@ function ciphersOf(settings: TlsSettings): string {
 }
 
 // A session resumed by ticket would not tell its PSK identity again, so PSK goes without tickets.
+// Renegotiation lets a client make the server work for nothing, and nothing here needs it.
 function secureOptionsOf(settings: TlsSettings): number {
   const tickets = settings.reuseSessions && settings.pskCiphers === undefined;
-  return tickets ? 0 : constants.SSL_OP_NO_TICKET;
+  const options = constants.SSL_OP_NO_RENEGOTIATION;
+  return tickets ? options : options | constants.SSL_OP_NO_TICKET;
 }

@@ -266,3 +266,14 @@ for (const version of ['tls1_2', 'tls1_3']) {
     assert.ok(tried.log.events.includes('tls.psk.threw'));
   });
 }
+
+test('a TLS 1.2 client that asks for a renegotiation is refused it', async () => {
+  await using tried = await TriedListener.open(sslSettings({}));
+  const client = await handshake(tried.port, { maxVersion: 'TLSv1.2' });
+  await tried.sink();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  client.once('error', (error) => resolve(String(error)));
+  client.renegotiate({}, (error) => resolve(String(error)));
+  assert.match(await promise, /no renegotiation/i);
+  client.destroy();
+});
