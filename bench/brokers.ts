@@ -1,4 +1,4 @@
-// The brokers that are compared, and how each is started: fresh, on 127.0.0.1, in a directory of
+// The brokers that are compared, and how each is launched: fresh, on 127.0.0.1, in a directory of
 // its own, and ended by its process id.
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,6 +13,9 @@ import type { BrokerName } from './load.ts';
 
 export interface Running {
   readonly pid: number;
+  readonly hasEnded: boolean;
+  /** The end of what it printed, for the message when it fails. */
+  lastWords(): string;
   stop(): Promise<void>;
 }
 
@@ -20,7 +23,8 @@ export interface Broker {
   readonly name: BrokerName;
   /** Undefined when it can be started; otherwise why not. */
   missing(): string | undefined;
-  start(port: number, variant: Variant): Promise<Running>;
+  /** Answers when the process exists, long before it accepts connections. */
+  launch(port: number, variant: Variant): Running;
 }
 
 export interface Variant {
@@ -36,8 +40,8 @@ export const brokers: Readonly<Record<BrokerName, Broker>> = {
   ours: {
     name: 'ours',
     missing: () => (existsSync(launcher) ? undefined : 'bin/broker does not exist'),
-    start: (port, { settings }) =>
-      startProcess(port, launcher, (directory) => {
+    launch: (port, { settings }) =>
+      launchProcess(launcher, (directory) => {
         const all = [`listener.tcp.external=127.0.0.1:${port}`, ...onlyPlainTcp, ...settings];
         return ['foreground', '--data-dir', directory, ...all.flatMap((set) => ['--set', set])];
       }),
@@ -45,8 +49,8 @@ export const brokers: Readonly<Record<BrokerName, Broker>> = {
   mosquitto: {
     name: 'mosquitto',
     missing: () => (findOnPath('mosquitto') ? undefined : 'mosquitto is not on the PATH'),
-    start: (port, { mosquittoNodelay }) =>
-      startProcess(port, findOnPath('mosquitto') ?? 'mosquitto', (directory) => {
+    launch: (port, { mosquittoNodelay }) =>
+      launchProcess(findOnPath('mosquitto') ?? 'mosquitto', (directory) => {
         const file = join(directory, 'mosquitto.conf');
         writeFileSync(file, mosquittoConfiguration(port, mosquittoNodelay));
         return ['-c', file];
@@ -93,14 +97,9 @@ export async function freePort(): Promise<number> {
 const startMs = 20_000;
 const stopMs = 5_000;
 
-async function startProcess(
-  port: number,
-  command: string,
-  argumentsIn: (directory: string) => string[],
-): Promise<Running> {
+function launchProcess(command: string, argumentsIn: (directory: string) => string[]): Running {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const child = spawn(command, argumentsIn(directory), { stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = lastWords(child);
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('close', () => resolve());
@@ -112,34 +111,39 @@ async function startProcess(
     removeDirectory();
   };
   process.once('exit', abandon);
-  const stop = async (): Promise<void> => {
-    killFamily(child, 'SIGTERM');
-    const impatience = setTimeout(killNow, stopMs);
-    await exited;
-    clearTimeout(impatience);
-    process.off('exit', abandon);
-    removeDirectory();
+  return {
+    pid: child.pid ?? 0,
+    get hasEnded() {
+      return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+    },
+    lastWords: lastWords(child),
+    async stop() {
+      killFamily(child, 'SIGTERM');
+      const impatience = setTimeout(killNow, stopMs);
+      await exited;
+      clearTimeout(impatience);
+      process.off('exit', abandon);
+      removeDirectory();
+    },
   };
-  try {
-    await accepting(port, child);
-  } catch (cause) {
-    await stop();
-    throw new Error(`Cannot start "${command}": ${said() || 'it said nothing'}`, { cause });
-  }
-  return { pid: child.pid ?? 0, stop };
 }
 
 /** Resolves when the port accepts connections; fails when the process ends or takes too long. */
-async function accepting(port: number, child: ChildProcess): Promise<void> {
+export async function accepting(port: number, running: Running): Promise<void> {
   const deadline = performance.now() + startMs;
-  while (performance.now() < deadline) {
-    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
-      throw new Error('Cannot wait for the broker: its process has ended');
-    }
-    if (await accepts(port)) return;
+  while (!(await accepts(port))) {
+    refuseDead(running, deadline);
     await delay(25);
   }
-  throw new Error(`Cannot wait for the broker: port ${port} is closed after ${startMs} ms`);
+}
+
+/** Throws when there is nothing to wait for any longer. */
+export function refuseDead(running: Running, deadline: number): void {
+  const said = running.lastWords() || 'it said nothing';
+  if (running.hasEnded) throw new Error(`Cannot start the broker: its process ended, ${said}`);
+  if (performance.now() > deadline) {
+    throw new Error(`Cannot start the broker: it does not answer after all this time, ${said}`);
+  }
 }
 
 function accepts(port: number): Promise<boolean> {
@@ -150,7 +154,8 @@ function accepts(port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-function killFamily(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+/** Ends a process with all it has started. */
+export function killFamily(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   for (const pid of family(child.pid)) {
     try {

@@ -2,6 +2,7 @@
 // with all its threads and, should its launcher have started others, its descendants.
 
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Linux reports in USER_HZ, which is 100 on every platform that Node runs on. */
 const microsPerTick = 10_000;
@@ -34,6 +35,19 @@ export function residentBytes(pid: number): number {
     kilobytes += Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
   }
   return kilobytes * 1024;
+}
+
+/** Resident memory once it has not moved by a percent for two seconds; after 20 s, as it is. */
+export async function steadyBytes(pid: number): Promise<number> {
+  let steadyReadings = 0;
+  let last = residentBytes(pid);
+  for (let reading = 0; reading < 40 && steadyReadings < 4; reading++) {
+    await delay(500);
+    const now = residentBytes(pid);
+    steadyReadings = Math.abs(now - last) < last / 100 ? steadyReadings + 1 : 0;
+    last = now;
+  }
+  return last;
 }
 
 /** How many files a process may hold open. */

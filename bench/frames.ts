@@ -8,6 +8,8 @@ export const connack = 0x20;
 export const publish = 0x30;
 export const puback = 0x40;
 export const suback = 0x90;
+export const pingresp = 0xd0;
+export const pingFrame: Buffer = Buffer.of(0xc0, 0);
 export const disconnectFrame: Buffer = Buffer.of(0xe0, 0);
 
 /** Where a message's payload says which flow it belongs to and, if it was sampled, when it left. */
@@ -33,6 +35,12 @@ export function publishFrame(topic: string, qos: Qos, packetId: number, flow: nu
   payload[sampledAt] = 0;
   const id = qos > 0 ? u16(packetId) : Buffer.alloc(0);
   return frame(publish | (qos << 1), text(topic), id, payload);
+}
+
+/** A QoS 0 PUBLISH that the broker is to keep. */
+export function retainedFrame(topic: string, payload: string): Buffer {
+  const retain = 0x01;
+  return frame(publish | retain, text(topic), Buffer.from(payload));
 }
 
 /** The packet id of a QoS 1 PUBLISH follows its topic. */

@@ -9,7 +9,15 @@ export type Figure =
   | 'cpuMicros'
   | 'p50Ms'
   | 'p99Ms'
-  | 'bytesPerConnection';
+  | 'bytesPerConnection'
+  | 'startMs'
+  | 'exactMs'
+  | 'exactCpuMicros'
+  | 'branchMs'
+  | 'branchCpuMicros'
+  | 'allMs'
+  | 'pingP99Ms'
+  | 'bytesPerRetained';
 export type Figures = Readonly<Partial<Record<Figure, number>>>;
 
 export interface FigureKind {
@@ -27,6 +35,14 @@ export const figures: Readonly<Record<Figure, FigureKind>> = {
   p50Ms: { heading: 'p50 ms', better: 'lower', unit: 'ms' },
   p99Ms: { heading: 'p99 ms', better: 'lower', unit: 'ms' },
   bytesPerConnection: { heading: 'memory/connection', better: 'lower', unit: 'bytes' },
+  startMs: { heading: 'start ms', better: 'lower', unit: 'ms' },
+  exactMs: { heading: 'one exact topic: ms', better: 'lower', unit: 'ms' },
+  exactCpuMicros: { heading: 'one exact topic: CPU µs', better: 'lower', unit: 'µs' },
+  branchMs: { heading: '`+` branch of 100: ms', better: 'lower', unit: 'ms' },
+  branchCpuMicros: { heading: '`+` branch of 100: CPU µs', better: 'lower', unit: 'µs' },
+  allMs: { heading: '`#`, all of them: ms', better: 'lower', unit: 'ms' },
+  pingP99Ms: { heading: "another client's ping meanwhile: p99 ms", better: 'lower', unit: 'ms' },
+  bytesPerRetained: { heading: 'memory/retained message', better: 'lower', unit: 'bytes' },
 };
 
 /** `ratio`: how many times better than Mosquitto; the others bound our own figure. */
@@ -48,11 +64,16 @@ export interface Load {
   readonly settings?: readonly string[];
   /** Left out: every broker. */
   readonly brokers?: readonly BrokerName[];
+  /** For loads that wait for single packets, which Nagle's algorithm would hold back for 40 ms. */
+  readonly mosquittoNodelay?: boolean;
+  /** The load launches its brokers itself: none runs when it begins, and `pid` is 0. */
+  readonly launches?: boolean;
   /** Runs in the generator's process. */
   run(target: Target): Promise<Outcome>;
 }
 
 export interface Target {
+  readonly broker: BrokerName;
   readonly port: number;
   readonly pid: number;
   readonly seconds: number;

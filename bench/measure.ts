@@ -32,17 +32,28 @@ export async function measure(plan: Plan): Promise<Span> {
   const start = reading(plan);
   await delay(plan.seconds * 1000);
   const end = reading(plan);
+  const busy = busyBetween(start, end);
+  return {
+    perSecond: (end.count - start.count) / ((end.ms - start.ms) / 1000),
+    cpuMicros: (end.broker - start.broker) / (end.work - start.work),
+    busy,
+    notes: doubtsAbout(busy),
+  };
+}
+
+/** For loads without a span of their own: answers, at their end, what to doubt about them. */
+export function watchMachine(pid: number): () => string[] {
+  const plan = { pid, warmUpSeconds: 0, seconds: 0, count: () => 0, work: () => 0 };
+  const start = reading(plan);
+  return () => doubtsAbout(busyBetween(start, reading(plan)));
+}
+
+function busyBetween(start: Reading, end: Reading): Busy {
   const micros = (end.ms - start.ms) * 1000;
   const broker = end.broker - start.broker;
   const generator = end.generator - start.generator;
   const others = Math.max(0, end.machine - start.machine - broker - generator);
-  const busy = { broker: broker / micros, generator: generator / micros, others: others / micros };
-  return {
-    perSecond: (end.count - start.count) / (micros / 1e6),
-    cpuMicros: broker / (end.work - start.work),
-    busy,
-    notes: doubtsAbout(busy),
-  };
+  return { broker: broker / micros, generator: generator / micros, others: others / micros };
 }
 
 function doubtsAbout(busy: Busy): string[] {

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { brokers, freePort } from './brokers.ts';
+import { accepting, brokers, freePort, killFamily } from './brokers.ts';
 import type { Job } from './generator.ts';
 import { type BrokerName, importLoad, type Load, loadNames, type Outcome } from './load.ts';
 import { type Options, parseOptions } from './options.ts';
@@ -76,18 +76,22 @@ async function runRounds(
 
 async function runOnce(
   what: { name: string; load: Load; broker: BrokerName; round: number },
-  { seconds, mosquittoNodelay }: Options,
+  options: Options,
 ): Promise<Run> {
   const { broker, round } = what;
   const base = { load: what.name, broker, round };
   try {
     const port = await freePort();
-    const settings = what.load.settings ?? [];
-    const running = await brokers[broker].start(port, { settings, mosquittoNodelay });
+    const job = { load: what.name, target: { broker, port, pid: 0, seconds: options.seconds } };
+    if (what.load.launches) return { ...base, outcome: await generate(job), failure: undefined };
+    const running = brokers[broker].launch(port, {
+      settings: what.load.settings ?? [],
+      mosquittoNodelay: options.mosquittoNodelay || what.load.mosquittoNodelay === true,
+    });
     try {
-      const target = { port, pid: running.pid, seconds };
-      const outcome = await generate({ load: what.name, target });
-      return { ...base, outcome, failure: undefined };
+      await accepting(port, running);
+      const target = { ...job.target, pid: running.pid };
+      return { ...base, outcome: await generate({ ...job, target }), failure: undefined };
     } finally {
       await running.stop();
     }
@@ -106,7 +110,7 @@ function generate(job: Job): Promise<Outcome> {
     execArgv: ['--max-semi-space-size=64'],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (): void => killFamily(child, 'SIGKILL');
   process.once('exit', kill);
   const deadline = setTimeout(kill, (job.target.seconds + overheadSeconds) * 1000);
   let complaint = '';

@@ -47,6 +47,24 @@ test('a bar without figures to hold against it has no verdict', () => {
   assert.equal(verdictOf(row, 'bytesPerConnection'), undefined);
 });
 
+test('a load with many figures has a row for each, with its bar as it was written', () => {
+  const many: Load = {
+    ...load,
+    figures: ['exactMs', 'exactCpuMicros', 'branchMs', 'branchCpuMicros', 'allMs'],
+    bars: { exactCpuMicros: { kind: 'atMost', bar: 1000 } },
+  };
+  const row = summarize('x', many, [
+    run('ours', 1, { exactMs: 1, exactCpuMicros: 1500, allMs: 8 }),
+    run('mosquitto', 1, { exactMs: 2, exactCpuMicros: 750, allMs: 4 }),
+  ]);
+  const table = renderTables([row]);
+  assert.match(
+    table,
+    /\| one exact topic: CPU µs \| 1500\.00 \| 750\.00 \| 0\.50× \(≤ 1000\) ✗ \|/,
+  );
+  assert.match(table, /\| `#`, all of them: ms \| 8\.00 \| 4\.00 \| 0\.50× \|/);
+});
+
 function run(broker: BrokerName, round: number, figures: Figures, lost = 0): Run {
   const outcome = { figures, lost, extra: 0, notes: [] };
   return { load: 'x', broker, round, outcome, failure: undefined };

@@ -10,6 +10,7 @@ import {
   type Load,
   type Outcome,
 } from './load.ts';
+import { median } from './median.ts';
 
 /** One run of one load on one broker; without an outcome it failed, and says why. */
 export interface Run {
@@ -70,13 +71,6 @@ function mediansOf(keys: readonly Figure[], outcomes: readonly Figures[]): Figur
   return Object.fromEntries(
     keys.map((key) => [key, median(outcomes.map((found) => found[key] ?? Number.NaN))]),
   );
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
-  const high = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return (low + high) / 2;
 }
 
 function remarksOf(run: Run): string[] {

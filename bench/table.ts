@@ -1,17 +1,24 @@
 // The comparison as Markdown: loads that are judged by the same figures share a table, a figure has
-// a column per broker and, beside them, the ratio with its bar.
+// a column per broker and, beside them, the ratio with its bar. Where that would be too wide, each
+// figure is a row.
 
 import { type Bar, type Figure, figures, type Outcome } from './load.ts';
 import { ratioOf, type Row, type Verdict, verdictOf } from './summary.ts';
 
+/** More would not fit side by side. */
+const columnsMax = 4;
 const marks: Readonly<Record<Verdict, string>> = { reached: '★', passed: '✓', failed: '✗' };
 
 export function renderTables(rows: readonly Row[]): string {
   const groups = Map.groupBy(rows, (row) => row.load.figures.join());
-  const tables = [...groups.values()].map(renderTable);
+  const tables = [...groups.values()].flatMap((alike) =>
+    (alike[0]?.load.figures.length ?? 0) > columnsMax
+      ? alike.map(renderUpright)
+      : renderTable(alike),
+  );
   const legend =
     'Ratios: above 1 is in our favour. ★ reach, ✓ bar, ✗ below the bar. CPU µs: processor time ' +
-    'of the broker per message in or out, or per connection.';
+    'of the broker per message in or out, per connection, or per subscription.';
   return [...tables, ...renderRemarks(rows), legend].join('\n\n');
 }
 
@@ -47,6 +54,17 @@ function renderTable(rows: readonly Row[]): string {
   return markdown([['load', ...heads], ...body]);
 }
 
+function renderUpright(row: Row): string {
+  const body = row.load.figures.map((figure) => [
+    figures[figure].heading,
+    format(figure, row.medians.ours?.[figure]),
+    format(figure, row.medians.mosquitto?.[figure]),
+    verdictCell(row, figure),
+  ]);
+  const title = `${row.name}: ${row.load.title}`;
+  return markdown([[title, 'ours', 'Mosquitto', 'ratio (bar, reach)'], ...body]);
+}
+
 /** Latency has no bar; its ratio would only widen the table. */
 function isJudged(rows: readonly Row[], figure: Figure): boolean {
   return figures[figure].unit !== 'ms' || rows.some((row) => row.load.bars[figure] !== undefined);
@@ -64,7 +82,7 @@ function verdictCell(row: Row, figure: Figure): string {
 
 function describe(figure: Figure, { kind, bar, reach }: Bar): string {
   const write = (limit: number): string =>
-    kind === 'ratio' ? String(limit) : format(figure, limit);
+    figures[figure].unit === 'bytes' && kind !== 'ratio' ? format(figure, limit) : String(limit);
   const limits = reach === undefined ? write(bar) : `${write(bar)}, ${write(reach)}`;
   return kind === 'ratio' ? `(${limits})` : `(${kind === 'atMost' ? '≤' : '≥'} ${limits})`;
 }

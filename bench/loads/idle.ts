@@ -1,8 +1,7 @@
 // Connections that only stay: what one costs in memory of the broker's process.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client, openAll } from '../client.ts';
-import { openFilesMax, residentBytes } from '../cpu.ts';
+import { openFilesMax, steadyBytes } from '../cpu.ts';
 import type { Load, Outcome, Target } from '../load.ts';
 
 const connectionsWanted = 15_000;
@@ -33,17 +32,4 @@ async function run(target: Target): Promise<Outcome> {
   if (count < connectionsWanted) notes.push(`only ${count} connections: open files are limited`);
   if (gone > 0) notes.push(`the broker closed ${gone} connections`);
   return { figures: { bytesPerConnection: (after - before) / count }, lost: 0, extra: 0, notes };
-}
-
-/** Resident memory once it has not moved by a percent for two seconds; after 20 s, as it is. */
-async function steadyBytes(pid: number): Promise<number> {
-  let steadyReadings = 0;
-  let last = residentBytes(pid);
-  for (let reading = 0; reading < 40 && steadyReadings < 4; reading++) {
-    await delay(500);
-    const now = residentBytes(pid);
-    steadyReadings = Math.abs(now - last) < last / 100 ? steadyReadings + 1 : 0;
-    last = now;
-  }
-  return last;
 }

@@ -1,10 +1,10 @@
 // SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side, for enhanced authentication of MQTT 5.0.
 // Pure: bytes in, bytes out; who carries them is not its business. Laws: the password is never
-// needed nor kept, and no answer tells whether a user exists. No channel binding. The second half
-// of the file reads the client's messages.
+// needed nor kept, and no answer tells whether a user exists. No channel binding.
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { invariant } from '#base/assert';
+import { readClientFinal, readClientFirst, ScramError, saslPrep } from './scram-messages.ts';
 
 /** What is stored for a user. Enough to check a client, not enough to pose as one. */
 export interface ScramCredential {
@@ -30,16 +30,19 @@ export interface ScramOptions {
   readonly nonce?: () => string;
 }
 
-/** `reason` is for the log. It never tells an unknown user from a wrong password. */
-export type ScramFirst = { ok: true; serverFirst: Buffer } | { ok: false; reason: string };
-export type ScramFinal =
-  | { ok: true; serverFinal: Buffer; username: string }
-  | { ok: false; reason: string };
-
-/** What a client did wrong. The message is for the log. */
-export class ScramError extends Error {
-  override readonly name = 'ScramError';
+/**
+ * What was wrong: a message that cannot be accepted whoever sent it, or the proof. Neither that nor
+ * `reason`, the words for it, ever tells an unknown user from a wrong password.
+ */
+export interface ScramRefusal {
+  readonly ok: false;
+  readonly fault: 'message' | 'proof';
+  readonly reason: string;
 }
+export type ScramFirst = { readonly ok: true; readonly serverFirst: Buffer } | ScramRefusal;
+export type ScramFinal =
+  | { readonly ok: true; readonly serverFinal: Buffer; readonly username: string }
+  | ScramRefusal;
 
 const digestBytes = 32;
 const saltBytes = 16;
@@ -125,16 +128,19 @@ export class ScramServer {
     this.#challenge = undefined;
     try {
       const serverFinal = verify(challenge, clientFinal);
-      return { ok: true, serverFinal, username: challenge.username };
+      if (serverFinal !== undefined) return { ok: true, serverFinal, username: challenge.username };
+      const reason = 'Cannot verify client proof: it does not match';
+      return { ok: false, fault: 'proof', reason };
     } catch (error) {
       return refusal(error);
     }
   }
 
-  #outOfTurn(message: string): { ok: false; reason: string } {
+  #outOfTurn(message: string): ScramRefusal {
     this.#state = 'over';
     this.#challenge = undefined;
-    return { ok: false, reason: `Cannot accept ${message}: it came out of turn` };
+    const reason = `Cannot accept ${message}: it came out of turn`;
+    return { ok: false, fault: 'message', reason };
   }
 
   /** Made for known users too, so that both take the same time. */
@@ -149,7 +155,8 @@ export class ScramServer {
   }
 }
 
-function verify(challenge: Challenge, clientFinal: Buffer): Buffer {
+/** The server-final-message; undefined when the proof does not match. */
+function verify(challenge: Challenge, clientFinal: Buffer): Buffer | undefined {
   const { credential, gs2Header, nonce, signedSoFar, isKnown } = challenge;
   const { withoutProof, channelBinding, nonce: givenNonce, proof } = readClientFinal(clientFinal);
   if (channelBinding !== Buffer.from(gs2Header).toString('base64')) {
@@ -165,14 +172,12 @@ function verify(challenge: Challenge, clientFinal: Buffer): Buffer {
   // A proof of another length gives a key of 32 bytes all the same, and fails below.
   const clientKey = clientSignature.map((byte, i) => byte ^ (proof[i] ?? 0));
   const isEqual = timingSafeEqual(sha256(clientKey), credential.storedKey);
-  if (!isEqual || !isKnown || proof.length !== digestBytes) {
-    throw new ScramError('Cannot verify client proof: it does not match');
-  }
+  if (!isEqual || !isKnown || proof.length !== digestBytes) return undefined;
   return Buffer.from(`v=${hmac(credential.serverKey, signed).toString('base64')}`);
 }
 
-function refusal(error: unknown): { ok: false; reason: string } {
-  if (error instanceof ScramError) return { ok: false, reason: error.message };
+function refusal(error: unknown): ScramRefusal {
+  if (error instanceof ScramError) return { ok: false, fault: 'message', reason: error.message };
   throw error;
 }
 
@@ -186,140 +191,4 @@ function hmac(key: Buffer, text: string): Buffer {
 
 function sha256(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();
-}
-
-// The client's messages, read strictly (RFC 5802, section 7): attributes in their order, nothing
-// missing, nothing twice.
-
-interface ClientFirst {
-  /** As it came: the client repeats it in its final message. */
-  readonly gs2Header: string;
-  /** The message without that header, as it came: it will be signed. */
-  readonly bare: string;
-  readonly username: string;
-  readonly nonce: string;
-}
-
-interface ClientFinal {
-  readonly withoutProof: string;
-  readonly channelBinding: string;
-  readonly nonce: string;
-  readonly proof: Buffer;
-}
-
-/** Longer than any honest message: our part is bounded, and a username rarely has 100 bytes. */
-const messageBytesMax = 4096;
-
-/** Well-formed UTF-8 only, byte order mark kept: what is decoded must encode to the same bytes. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-const gs2HeaderForm = /^(?<binding>n|y|p=[A-Za-z0-9.-]+),(?:a=(?<authzid>[^,]+))?,/;
-const attributeForm = /^(?<name>[A-Za-z])=(?<value>[^\0]+)$/u;
-/** Printable ASCII; the comma separates attributes. */
-const nonceForm = /^[\x21-\x2b\x2d-\x7e]+$/;
-const base64Form = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
-function readClientFirst(bytes: Buffer): ClientFirst {
-  const what = 'client-first-message';
-  const text = decode(bytes, what);
-  const header = gs2HeaderForm.exec(text);
-  if (header === null) throw new ScramError(`Cannot read ${what}: it does not begin with "n,,"`);
-  const { binding = '', authzid } = header.groups ?? {};
-  if (binding.startsWith('p')) {
-    throw new ScramError(`Cannot read ${what}: channel binding is not supported`);
-  }
-  const gs2Header = header[0];
-  const bare = text.slice(gs2Header.length);
-  const attributes = bare.split(',');
-  if (attributes[0]?.startsWith('m=')) {
-    throw new ScramError(`Cannot read ${what}: mandatory extensions are not supported`);
-  }
-  const username = readName(takeAttribute(attributes, 'n', what), what);
-  const nonce = readNonce(takeAttribute(attributes, 'r', what), what);
-  checkExtensions(attributes, 'nr', what);
-  if (authzid !== undefined && readName(authzid, what) !== username) {
-    throw new ScramError(`Cannot read ${what}: acting for another user is not supported`);
-  }
-  return { gs2Header, bare, username, nonce };
-}
-
-function readClientFinal(bytes: Buffer): ClientFinal {
-  const what = 'client-final-message';
-  const text = decode(bytes, what);
-  const proofAt = text.lastIndexOf(',');
-  const withoutProof = text.slice(0, Math.max(0, proofAt));
-  const attributes = withoutProof.split(',');
-  const channelBinding = takeAttribute(attributes, 'c', what);
-  const nonce = readNonce(takeAttribute(attributes, 'r', what), what);
-  const proof = takeAttribute([text.slice(proofAt + 1)], 'p', what);
-  checkExtensions(attributes, 'crp', what);
-  if (!base64Form.test(proof)) {
-    throw new ScramError(`Cannot read ${what}: attribute "p" is not base64`);
-  }
-  return { withoutProof, channelBinding, nonce, proof: Buffer.from(proof, 'base64') };
-}
-
-/**
- * A string as both sides hash and compare it: the parts of SASLprep (RFC 4013) that people meet,
- * namely odd spaces, invisible characters, NFKC, and no control characters. Right-to-left rules
- * and unassigned code points are not checked.
- */
-export function saslPrep(text: string): string {
-  const prepared = text
-    .replace(/\p{Zs}/gu, ' ')
-    .replace(/\u034f|[\ufe00-\ufe0f]|[\u00ad\u1806\u180b-\u180d\u200b-\u200d\u2060\ufeff]/gu, '')
-    .normalize('NFKC');
-  if (prepared === '') throw new ScramError('Cannot prepare string: nothing is left of it');
-  if (/[\p{Cc}\p{Cs}\p{Co}\p{Noncharacter_Code_Point}\u2028\u2029]/u.test(prepared)) {
-    throw new ScramError('Cannot prepare string: a character in it is not allowed');
-  }
-  return prepared;
-}
-
-function decode(bytes: Buffer, what: string): string {
-  if (bytes.length > messageBytesMax) {
-    throw new ScramError(
-      `Cannot read ${what}: ${bytes.length} bytes found, at most ${messageBytesMax} wanted`,
-    );
-  }
-  try {
-    return utf8.decode(bytes);
-  } catch (cause) {
-    throw new ScramError(`Cannot read ${what}: it is not UTF-8`, { cause });
-  }
-}
-
-/** Takes the next attribute off the list. */
-function takeAttribute(attributes: string[], name: string, what: string): string {
-  const found = attributeForm.exec(attributes.shift() ?? '')?.groups ?? {};
-  const { name: foundName = 'nothing', value = '' } = found;
-  if (foundName !== name) {
-    throw new ScramError(`Cannot read ${what}: "${foundName}" found, attribute "${name}" wanted`);
-  }
-  return value;
-}
-
-/** Optional extensions are to be ignored, but must look like attributes, and not like ours. */
-function checkExtensions(attributes: readonly string[], taken: string, what: string): void {
-  for (const attribute of attributes) {
-    const name = attributeForm.exec(attribute)?.groups?.['name'];
-    if (name === undefined) throw new ScramError(`Cannot read ${what}: an extension is malformed`);
-    if (taken.includes(name)) {
-      throw new ScramError(`Cannot read ${what}: attribute "${name}" is out of place`);
-    }
-  }
-}
-
-function readName(encoded: string, what: string): string {
-  if (/=(?!2C|3D)/.test(encoded)) {
-    throw new ScramError(`Cannot read ${what}: "=" in a name is neither "=2C" nor "=3D"`);
-  }
-  return saslPrep(encoded.replaceAll('=2C', ',').replaceAll('=3D', '='));
-}
-
-function readNonce(nonce: string, what: string): string {
-  if (!nonceForm.test(nonce)) {
-    throw new ScramError(`Cannot read ${what}: the nonce has characters that are not allowed`);
-  }
-  return nonce;
 }

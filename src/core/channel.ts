@@ -7,9 +7,10 @@ import { encodePacket } from '#wire/encode';
 import type { Packet, PacketType, Properties, ProtocolVersion, QoS, Will } from '#wire/packet';
 import { Reason, reasonWord } from '#wire/reason-codes';
 import type { ZoneSettings } from '#config/settings';
-import type { AuthAnswer, ClientInfo, Credentials } from '#hooks/table';
+import type { ClientInfo } from '#hooks/table';
 import { AckOrder, type AckType } from './ack-order.ts';
 import type { InboundAliases, OutboundAliases } from './aliases.ts';
+import type { AuthExchange } from './auth-exchange.ts';
 import type { Core } from './context.ts';
 import type { Delivery, FrameRun, Link, Sent } from './delivery.ts';
 import type { ExpressSender } from './express-lane.ts';
@@ -19,6 +20,7 @@ import { Outbox, type OutboxOwner, sharedPieceBytesMin } from './outbox.ts';
 import type { ListenerFace, Transport, Wait } from './ports.ts';
 import { type Receiver, writePublish } from './publish-writer.ts';
 import type { Replay } from './replay.ts';
+import { Replays } from './replays.ts';
 import type { Route } from './router.ts';
 import type { Session } from './session.ts';
 
@@ -45,19 +47,6 @@ export type SentPacketType = Exclude<
   PacketType,
   'connect' | 'publish' | 'subscribe' | 'unsubscribe' | 'pingreq'
 >;
-
-/** Yes or no: the end of an AUTH exchange. */
-export type AuthOutcome = Exclude<AuthAnswer, { continue: true }>;
-
-/** An AUTH exchange under way; see enhanced-auth.ts. */
-export interface AuthExchange {
-  readonly method: string;
-  readonly credentials: Credentials;
-  readonly isReauthentication: boolean;
-  readonly exchange: { state?: unknown };
-  /** What waits for the outcome: a CONNECT, or the connection of a client that is connected. */
-  readonly settle: (outcome: AuthOutcome) => Wait;
-}
 
 /** Why a connection is not read: a handler waits for somebody, or the client does not read us. */
 export const PauseCause = { handler: 1, outbox: 2 } as const;
@@ -105,14 +94,13 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   auth: AuthExchange | undefined;
   authMethod: string | undefined;
   #acks: AckOrder | undefined;
-  #replays: Replay[] | undefined;
+  #replays: Replays | undefined;
   receivedMessages = 0;
   receivedPackets = 0;
   sentMessages = 0;
   sentPackets = 0;
   /** Why nothing is read at the moment. */
   #pauses = 0;
-  #isStepping = false;
   readonly #watch: ChannelWatch;
 
   constructor(
@@ -307,36 +295,21 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
 
   /** Retained messages for a new subscription; they leave as fast as the client reads. */
   replay(replay: Replay): void {
-    (this.#replays ??= []).push(replay);
-    this.goOnReplaying();
+    if (this.session === undefined) return;
+    this.#replays ??= new Replays(this.session);
+    this.#replays.add(replay);
+  }
+
+  stopReplay(filter: string): void {
+    this.#replays?.stop(filter);
   }
 
   get isReplaying(): boolean {
-    return this.#replays !== undefined;
+    return this.#replays?.isActive === true;
   }
 
-  /** UNSUBSCRIBE: nothing more of it. */
-  stopReplay(filter: string): void {
-    this.#replays = this.#replays?.filter((replay) => replay.subscribed !== filter);
-  }
-
-  /** A slice now, the next one in a later turn: by itself, or when session or outbox have room. */
   goOnReplaying(): void {
-    if (this.#isStepping || this.session === undefined || this.#replays === undefined) return;
-    this.#isStepping = true;
-    const isUnfinished = this.#replays[0]?.step(this.session) === true;
-    this.#isStepping = false;
-    if (!isUnfinished) this.#replays?.shift();
-    if (this.#replays?.length === 0) this.#replays = undefined;
-    else if (!isUnfinished || this.session?.canReplay === true) this.#stepLater();
-  }
-
-  #stepLater(): void {
-    this.#isStepping = true;
-    setImmediate(() => {
-      this.#isStepping = false;
-      this.goOnReplaying();
-    });
+    this.#replays?.goOn();
   }
 
   /** The transport has sent what it held back. */

@@ -5,6 +5,7 @@ import type { ConnectPacket, Properties } from '#wire/packet';
 import { connackCodeV3, reasonWord } from '#wire/reason-codes';
 import type { ClientInfo, Credentials } from '#hooks/table';
 import type { Channel } from './channel.ts';
+import { credentialsOf } from './credentials.ts';
 import type { Staged } from './stages.ts';
 
 export class ConnectAttempt implements Staged {
@@ -14,6 +15,8 @@ export class ConnectAttempt implements Staged {
   username: string | undefined;
   /** We made the client id up; an MQTT 5 client is told. */
   isAssigned = false;
+  /** The username stands in a certificate that TLS has verified. */
+  isCertified = false;
   isSuperuser = false;
   isAnonymous = false;
   mountpoint: string;
@@ -45,22 +48,9 @@ export class ConnectAttempt implements Staged {
   keep(): void {}
 
   get credentials(): Credentials {
-    const { transport, listener } = this.channel;
-    const { peer } = transport;
-    return {
-      clientId: this.clientId,
-      username: this.username,
-      password: this.packet.password,
-      address: peer.address,
-      port: peer.port,
-      localPort: peer.localPort,
-      zone: this.channel.zone.name,
-      listener: listener.protocol,
-      version: this.packet.version,
-      wsCookie: peer.wsCookie,
-      commonName: peer.tls?.commonName,
-      distinguishedName: peer.tls?.distinguishedName,
-    };
+    const { clientId, username } = this;
+    const { password, version } = this.packet;
+    return credentialsOf({ clientId, username, password, version }, this.channel);
   }
 
   /** The client as hooks will see it. */

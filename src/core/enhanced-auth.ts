@@ -4,7 +4,8 @@
 
 import { Reason } from '#wire/reason-codes';
 import type { AuthAnswer } from '#hooks/table';
-import type { AuthExchange, AuthOutcome, Channel } from './channel.ts';
+import type { AuthExchange, AuthOutcome } from './auth-exchange.ts';
+import type { Channel } from './channel.ts';
 import type { ConnectAttempt } from './connect-attempt.ts';
 import type { Wait } from './ports.ts';
 
@@ -33,6 +34,7 @@ export function beginEnhancedAuth(
       if (outcome.allow) {
         attempt.authData = outcome.data;
         attempt.isSuperuser = outcome.isSuperuser ?? false;
+        if (outcome.username !== undefined) adopt(attempt, outcome.username);
         return resume(attempt);
       }
       const text = outcome.text ?? 'Cannot connect: authentication failed';
@@ -41,6 +43,12 @@ export function beginEnhancedAuth(
     },
   };
   return takeStep(channel, authData);
+}
+
+/** The name was not known yet when `identify` looked for one. */
+function adopt(attempt: ConnectAttempt, username: string): void {
+  attempt.username = username;
+  if (attempt.channel.zone.useUsernameAsClientId) attempt.clientId = username;
 }
 
 /** Asks the hook about one message of the client: on with the talk, or its end. */

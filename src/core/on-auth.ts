@@ -4,9 +4,10 @@
 
 import type { AuthPacket } from '#wire/packet';
 import { ProtocolError } from '#wire/protocol-error';
-import { Reason } from '#wire/reason-codes';
-import type { ClientInfo, Credentials } from '#hooks/table';
-import type { AuthExchange, Channel } from './channel.ts';
+import { isAllowedReason, Reason } from '#wire/reason-codes';
+import type { AuthExchange } from './auth-exchange.ts';
+import type { Channel } from './channel.ts';
+import { credentialsOf } from './credentials.ts';
 import { sendAuth, takeStep } from './enhanced-auth.ts';
 import type { Wait } from './ports.ts';
 
@@ -41,7 +42,7 @@ function beginAgain(channel: Channel): AuthExchange {
   }
   return {
     method: authMethod,
-    credentials: credentialsOf(channel, client),
+    credentials: credentialsOf({ ...client, password: undefined }, channel),
     isReauthentication: true,
     exchange: {},
     settle: (outcome) => {
@@ -50,27 +51,11 @@ function beginAgain(channel: Channel): AuthExchange {
         sendAuth(channel, authMethod, Reason.success, outcome.data);
       } else {
         const text = outcome.text ?? 'Cannot go on: authentication failed';
-        channel.closeFor(outcome.reasonCode, text);
+        // Not every code that refuses a CONNECT may end a connection.
+        const { reasonCode: code } = outcome;
+        channel.closeFor(isAllowedReason('disconnect', code) ? code : Reason.notAuthorized, text);
       }
       return undefined;
     },
-  };
-}
-
-function credentialsOf(channel: Channel, client: ClientInfo): Credentials {
-  const { peer } = channel.transport;
-  return {
-    clientId: client.clientId,
-    username: client.username,
-    password: undefined,
-    address: peer.address,
-    port: peer.port,
-    localPort: peer.localPort,
-    zone: client.zone,
-    listener: client.listener,
-    version: client.version,
-    wsCookie: peer.wsCookie,
-    commonName: peer.tls?.commonName,
-    distinguishedName: peer.tls?.distinguishedName,
   };
 }

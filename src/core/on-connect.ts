@@ -66,7 +66,9 @@ function identify(attempt: ConnectAttempt): undefined {
   const { tls } = transport.peer;
   const proven = { cn: tls?.commonName, dn: tls?.distinguishedName, crt: tls?.certificate };
   if (listener.peerCertAsUsername !== undefined) {
-    attempt.username = proven[listener.peerCertAsUsername] ?? attempt.username;
+    const certified = proven[listener.peerCertAsUsername];
+    attempt.username = certified ?? attempt.username;
+    attempt.isCertified = certified !== undefined;
   }
   if (zone.useUsernameAsClientId && attempt.username !== undefined) {
     attempt.clientId = attempt.username;
@@ -75,9 +77,6 @@ function identify(attempt: ConnectAttempt): undefined {
   if (clientId === '' && packet.version < 5 && (packet.version === 3 || !packet.cleanStart)) {
     // [v3 MQTT-3.1.3-8]
     attempt.refuse(Reason.clientIdentifierNotValid, 'Cannot connect without a client id');
-  } else if (Buffer.byteLength(clientId) > zone.maxClientIdBytes) {
-    const text = `Cannot accept the client id: it has more than ${zone.maxClientIdBytes} bytes`;
-    attempt.refuse(Reason.clientIdentifierNotValid, text);
   }
 }
 
@@ -121,10 +120,16 @@ function judge(attempt: ConnectAttempt, verdict: AuthVerdict | 'ignore'): void {
   }
 }
 
+/** Only now is the id final: authentication may have found out who the client is. */
 function assignClientId(attempt: ConnectAttempt): undefined {
-  if (attempt.clientId !== '') return;
-  attempt.clientId = randomClientId(); // [MQTT-3.1.3-6]
-  attempt.isAssigned = true;
+  const { maxClientIdBytes } = attempt.channel.zone;
+  if (attempt.clientId === '') {
+    attempt.clientId = randomClientId(); // [MQTT-3.1.3-6]
+    attempt.isAssigned = true;
+  } else if (Buffer.byteLength(attempt.clientId) > maxClientIdBytes) {
+    const text = `Cannot accept the client id: it has more than ${maxClientIdBytes} bytes`;
+    attempt.refuse(Reason.clientIdentifierNotValid, text);
+  }
 }
 
 /** Everything about the client is known now. */
@@ -223,7 +228,7 @@ function openSession(attempt: ConnectAttempt): undefined {
   const { session, isPresent } = core.sessions.open({
     clientId,
     username,
-    provenUsername: attempt.isAnonymous ? undefined : username,
+    provenUsername: attempt.isAnonymous && !attempt.isCertified ? undefined : username,
     mountpoint: channel.mountpoint,
     zone,
     cleanStart,

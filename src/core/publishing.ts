@@ -9,7 +9,6 @@ import { Metric, type Metrics } from './metrics.ts';
 import type { Wait } from './ports.ts';
 import type { Retained } from './retained.ts';
 import type { Route, Router } from './router.ts';
-import { bothWaits } from './wait.ts';
 
 export class Publishing {
   readonly #hooks: Hooks;
@@ -39,6 +38,7 @@ export class Publishing {
           if (answer.topic !== undefined) refuseBadTopic(answer.topic);
           return folded.with(answer);
         }
+        this.#metrics.add(Metric.messagesDropped);
         this.#hooks.tell('message.dropped', folded, 'refused_by_hook', undefined);
         return undefined;
       },
@@ -47,7 +47,8 @@ export class Publishing {
 
   accept(message: Message, route: Route): number {
     this.wait = message.retain ? this.#retained.put(message) : undefined;
-    const copies = this.#router.dispatch(message, route, this);
+    // Hooks may have taken their time: subscriptions can have changed since the route was found.
+    const copies = this.#router.dispatch(message, this.#router.refresh(route), this);
     if (copies === 0) {
       this.#metrics.add(Metric.messagesDropped);
       if (this.#hooks.lists['message.dropped'] !== null) {
@@ -63,7 +64,7 @@ export class Publishing {
     const asked = await this.ask(message);
     if (asked === undefined) return 0;
     const copies = this.accept(asked, this.#router.routeTo(asked.topic));
-    await bothWaits(this.wait, undefined);
+    await this.wait;
     return copies;
   }
 }

@@ -56,7 +56,13 @@ export interface AuthStep {
 }
 export type AuthAnswer =
   | { readonly continue: true; readonly data?: Buffer }
-  | { readonly allow: true; readonly data?: Buffer; readonly isSuperuser?: boolean }
+  | {
+      readonly allow: true;
+      readonly data?: Buffer;
+      readonly isSuperuser?: boolean;
+      /** Who the client proved to be, in place of what CONNECT says. At CONNECT only. */
+      readonly username?: string;
+    }
   | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
 
 /** A message as hooks see it; core's Message is one. */

@@ -113,6 +113,25 @@ test('framer hands on whole frames in place, without a copy', () => {
   assert.ok(seen.length === 2 && seen.every((bytes) => bytes === stream));
 });
 
+test('framer allocates for torn frames alone, however long the stream is', (t) => {
+  const frame = frameOf(0x30, Buffer.alloc(77));
+  const stream = Buffer.concat(Array.from({ length: 20_000 }, () => frame));
+  const allocate = t.mock.method(Buffer, 'allocUnsafeSlow');
+  const framer = new Framer(1_000_000);
+  // A chunk that ends inside a frame must not make the next ones be copied.
+  const chunkBytes = 65_536;
+  let count = 0;
+  const sink: FrameSink = { frame: () => ++count > 0 };
+  for (let at = 0; at < stream.length; at += chunkBytes) {
+    framer.push(sink, stream, at, Math.min(stream.length, at + chunkBytes));
+  }
+  assert.equal(count, 20_000);
+  const sizes = allocate.mock.calls.map((call) => call.arguments[0]);
+  const torn = Math.floor(stream.length / chunkBytes);
+  assert.ok(sizes.length <= torn, `${sizes.length} allocations for ${torn} torn frames`);
+  assert.ok(Math.max(0, ...sizes) <= 512, `an allocation of ${Math.max(...sizes)} bytes`);
+});
+
 test('framer keeps what comes while it is stopped and hands on nothing of it', () => {
   const sink = new Collector([0]);
   const framer = new Framer(100);

@@ -1,0 +1,47 @@
+// The replays of one client, one after the other, a slice per loop turn, as fast as the client takes
+// them. Whoever makes room (the outbox, the session's window) calls `goOn`.
+
+import type { Replay, ReplayTarget } from './replay.ts';
+
+export class Replays {
+  readonly #target: ReplayTarget;
+  #waiting: Replay[] = [];
+  /** A slice is under way, or the next turn has been asked for. */
+  #isBusy = false;
+
+  constructor(target: ReplayTarget) {
+    this.#target = target;
+  }
+
+  get isActive(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  add(replay: Replay): void {
+    this.#waiting.push(replay);
+    this.goOn();
+  }
+
+  /** UNSUBSCRIBE: nothing more of it. */
+  stop(filter: string): void {
+    this.#waiting = this.#waiting.filter((replay) => replay.subscribed !== filter);
+  }
+
+  goOn(): void {
+    const replay = this.#waiting[0];
+    if (this.#isBusy || replay === undefined) return;
+    this.#isBusy = true;
+    const isUnfinished = replay.step(this.#target);
+    this.#isBusy = false;
+    if (!isUnfinished && this.#waiting[0] === replay) this.#waiting.shift();
+    if (this.isActive && (!isUnfinished || this.#target.canReplay)) this.#goOnLater();
+  }
+
+  #goOnLater(): void {
+    this.#isBusy = true;
+    setImmediate(() => {
+      this.#isBusy = false;
+      this.goOn();
+    });
+  }
+}

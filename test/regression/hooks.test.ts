@@ -1,0 +1,147 @@
+// Listeners that misbehave: they reject where nobody waits, keep what they were shown, kick the client
+// whose packet is under way, or answer nonsense. The broker goes on, and the owner is named.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { MessageView } from '#hooks/table';
+import { startBroker } from '#test/broker';
+import { settled, until } from './event-turns.ts';
+import { publishFrame } from './publish-frame.ts';
+
+/** What the log says about a listener that failed. */
+const failed = (hook: string, error: string): object => ({
+  event: 'hook.failed',
+  hook,
+  owner: 'bad',
+  error,
+});
+
+test('a told hook that rejects is reported, and the process lives', async () => {
+  await using broker = await startBroker();
+  const late = (async () => {
+    throw new Error('late');
+  }) as () => void;
+  broker.broker.hooks.on('client.connected', 'bad', late);
+  await broker.connect();
+  await settled();
+  assert.deepEqual(broker.takeFaults(), [failed('client.connected', 'late')]);
+});
+
+test('an asynchronous message.publish hook sees the payload it was given, whatever is read meanwhile', async () => {
+  await using broker = await startBroker();
+  const thinking = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  let asked = 0;
+  broker.broker.hooks.on('message.publish', 'slow', async ({ topic, payload }) => {
+    asked += 1;
+    if (topic === 't') await thinking.promise;
+    seen.push(payload.toString());
+    return undefined;
+  });
+  const one = await broker.connect();
+  const other = await broker.connect();
+  const publishing = one.publish('t', 'the original payload', { qos: 1 });
+  await until('the hook asked', () => asked === 1);
+  await other.publish('u', 'z'.repeat(100), { qos: 1 });
+  thinking.resolve();
+  await publishing;
+  assert.deepEqual(seen, ['z'.repeat(100), 'the original payload']);
+});
+
+test('a message that a told hook keeps stays as it was', async () => {
+  await using broker = await startBroker();
+  const kept: MessageView[] = [];
+  broker.broker.hooks.on('message.dropped', 'keeper', (message) => void kept.push(message));
+  const writer = await broker.connect();
+  await writer.publish('t', 'the original payload', { qos: 1 });
+  await writer.publish('u', 'z'.repeat(100), { qos: 1 });
+  assert.deepEqual(
+    kept.map(({ payload }) => payload.toString()),
+    ['the original payload', 'z'.repeat(100)],
+  );
+});
+
+test('a client kicked inside message.publish gets nothing more of its read routed', async () => {
+  await using broker = await startBroker();
+  broker.broker.hooks.on('message.publish', 'guard', ({ topic, clientId }) => {
+    if (topic === 'bad') broker.broker.kick(clientId);
+    return undefined;
+  });
+  const subscriber = await broker.connect();
+  await subscriber.subscribe('#');
+  const client = await broker.connect();
+  client.send(
+    Buffer.concat([
+      publishFrame('good'),
+      publishFrame('bad'),
+      publishFrame('after'),
+      publishFrame('after', '', { qos: 1, packetId: 6 }),
+      publishFrame('after', '', { qos: 2, packetId: 7 }),
+    ]),
+  );
+  await client.expectDisconnected(0x98);
+  assert.equal((await subscriber.receive()).topic, 'good');
+  await subscriber.expectNothing();
+});
+
+for (const answer of [undefined, 'drop'] as const) {
+  test(`a receiver kicked inside message.deliver does not concern the publisher, answer ${answer}`, async () => {
+    await using broker = await startBroker();
+    const receiver = await broker.connect({ clientId: 'receiver' });
+    await receiver.subscribe('t', { qos: 1 });
+    const writer = await broker.connect();
+    broker.broker.hooks.on('message.deliver', 'guard', ({ clientId }) => {
+      broker.broker.kick(clientId);
+      return answer;
+    });
+    assert.equal((await writer.publish('t', 'x', { qos: 1 }))?.reasonCode, 0);
+    await receiver.expectDisconnected(0x98);
+    broker.broker.hooks.off('guard');
+    await broker.expectService();
+  });
+}
+
+test('a receiver kicked inside message.deliver while it takes its queue does not stop the broker', async () => {
+  await using broker = await startBroker();
+  const durable = { clientId: 's', properties: { sessionExpirySeconds: 100 } };
+  const absent = await broker.connect(durable);
+  await absent.subscribe('t', { qos: 1 });
+  await broker.lose(absent, 's');
+  const writer = await broker.connect();
+  for (const payload of ['one', 'two']) await writer.publish('t', payload, { qos: 1 });
+  broker.broker.hooks.on('message.deliver', 'guard', ({ clientId }) => {
+    broker.broker.kick(clientId);
+    return undefined;
+  });
+  const back = await broker.connect({ ...durable, cleanStart: false });
+  await back.expectDisconnected(0x98);
+  broker.broker.hooks.off('guard');
+  await broker.expectService();
+});
+
+test('a topic from a hook that is no topic name is refused, and not remembered as valid', async () => {
+  await using broker = await startBroker();
+  broker.broker.hooks.on('message.publish', 'bad', ({ topic }) =>
+    topic === 'in' ? { topic: 'a/#' } : undefined,
+  );
+  const subscriber = await broker.connect();
+  await subscriber.subscribe('in');
+  const writer = await broker.connect();
+  await writer.publish('in', 'as it was', { qos: 1 });
+  assert.deepEqual(await subscriber.receivePayloads(1), ['as it was']);
+  assert.equal(broker.takeFaults().length, 1);
+  broker.broker.hooks.off('bad');
+  writer.sendPublish('a/#', 'x', { qos: 1 });
+  await writer.expectDisconnected(0x90);
+});
+
+test('a message.publish hook that answers nonsense late is skipped and reported', async () => {
+  await using broker = await startBroker();
+  broker.broker.hooks.on('message.publish', 'bad', (async () => null) as never);
+  const subscriber = await broker.connect();
+  await subscriber.subscribe('t');
+  const writer = await broker.connect();
+  assert.equal((await writer.publish('t', 'as it was', { qos: 1 }))?.reasonCode, 0);
+  assert.deepEqual(await subscriber.receivePayloads(1), ['as it was']);
+  await until('the report', () => broker.takeFaults().length === 1);
+});
