@@ -9,7 +9,8 @@ export interface Options {
   readonly rounds: number;
   readonly brokers: readonly BrokerName[];
   readonly json: string | undefined;
-  readonly mosquittoNodelay: boolean;
+  /** Undefined: as each load has it. */
+  readonly mosquittoNodelay: boolean | undefined;
 }
 
 export const usage = `Usage: npm run bench -- [load ...] [option ...]
@@ -19,7 +20,8 @@ export const usage = `Usage: npm run bench -- [load ...] [option ...]
   --rounds N            runs of each load on each broker; the median counts (3)
   --only NAME           only "ours" or only "mosquitto"
   --json FILE           write every run and the medians to FILE
-  --mosquitto-nodelay   start Mosquitto with set_tcp_nodelay true
+  --mosquitto-nodelay   start Mosquitto with set_tcp_nodelay true, --no-mosquitto-nodelay with
+                        false, whatever the load says
   --list                print the names of the loads
   --help                print this
 `;
@@ -29,12 +31,13 @@ export function parseOptions(args: readonly string[], known: readonly string[]):
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
+    allowNegative: true,
     options: {
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
       json: { type: 'string' },
-      'mosquitto-nodelay': { type: 'boolean', default: false },
+      'mosquitto-nodelay': { type: 'boolean' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },

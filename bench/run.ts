@@ -86,7 +86,7 @@ async function runOnce(
     if (what.load.launches) return { ...base, outcome: await generate(job), failure: undefined };
     const running = brokers[broker].launch(port, {
       settings: what.load.settings ?? [],
-      mosquittoNodelay: options.mosquittoNodelay || what.load.mosquittoNodelay === true,
+      mosquittoNodelay: options.mosquittoNodelay ?? what.load.mosquittoNodelay ?? false,
     });
     try {
       await accepting(port, running);

@@ -167,7 +167,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   /** Text for people, when the client has not asked to be spared it. It may quote the client. */
   problem(text: string | undefined): Properties {
     if (!this.isV5 || !this.wantsProblemInfo || text === undefined) return {};
-    return { reasonString: text.length > textMax ? `${text.slice(0, textMax)}…` : text };
+    return { reasonString: shortened(text) };
   }
 
   #countSent(type: SentPacketType): void {
@@ -266,8 +266,9 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     let seen = message;
     if (hooks.lists['message.deliver'] !== null) {
       const asked = this.#askDeliver(message.own());
+      if (asked === undefined) return 'dropped';
       // Whoever was asked may have ended this very connection.
-      if (asked === undefined || this.isClosed) return 'dropped';
+      if (this.isClosed) return 'gone';
       seen = asked;
     }
     const sent = writePublish(this, seen, delivery, qos, packetId, isDuplicate, timers.nowMs);
@@ -349,8 +350,14 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
       clientId: this.client?.clientId,
       peer: this.transport.peer.address,
       reason: reasonWord(code),
-      text: text.slice(0, textMax),
+      text: shortened(text),
     });
     this.close(reasonWord(code), code, this.problem(text));
   }
+}
+
+function shortened(text: string): string {
+  if (text.length <= textMax) return text;
+  // Not between the halves of a surrogate pair.
+  return `${text.slice(0, textMax).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

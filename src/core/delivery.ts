@@ -45,8 +45,8 @@ export interface Link {
   evict(reason: 'conflict' | 'discard' | 'kicked'): void;
 }
 
-/** What became of a PUBLISH given to a link. */
-export type Sent = 'sent' | 'too_large' | 'dropped';
+/** What became of a PUBLISH given to a link; gone: the link is closed, nothing was sent. */
+export type Sent = 'sent' | 'too_large' | 'dropped' | 'gone';
 
 /** Consecutive QoS 0 frames of one topic in a read buffer. */
 export interface FrameRun {

@@ -2,9 +2,9 @@
 // blocks, so that holding a small message costs a memcpy and no allocation. A block lives as long as
 // any message in it; what is held for long (the queue of an absent client) moves out by `compact`.
 
-const blockBytes = 64 * 1024;
+const blockBytes = 32 * 1024;
 /** Larger frames get memory of their own, so that one of them cannot pin a block of small ones. */
-const sharedFrameBytesMax = 8 * 1024;
+const sharedFrameBytesMax = 4 * 1024;
 
 export class FrameArena {
   #block: Buffer = Buffer.allocUnsafeSlow(blockBytes);

@@ -255,6 +255,7 @@ function openSession(attempt: ConnectAttempt): undefined {
   const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;
   session.attach(channel, channel.publisher, window);
   core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
+  if (channel.isClosed) return; // by a hook
   core.hooks.tell('client.connected', channel.publisher, Reason.success);
   session.pump();
 }

@@ -15,6 +15,7 @@ import {
 } from '#topics/topic';
 import { askAccess } from './access.ts';
 import type { Channel } from './channel.ts';
+import type { Delivery } from './delivery.ts';
 import type { Wait } from './ports.ts';
 import { Replay } from './replay.ts';
 import type { Session } from './session.ts';
@@ -80,6 +81,13 @@ function foldAndEnter(channel: Channel, packet: SubscribePacket, codes: Codes): 
   return enter(channel, packet, codes, folded ?? accepted);
 }
 
+/** A filter that has been entered, and what it replaced. */
+interface Entered {
+  readonly subscription: Subscription;
+  readonly before: Subscription | undefined;
+  readonly delivery: Delivery;
+}
+
 function enter(
   channel: Channel,
   packet: SubscribePacket,
@@ -87,94 +95,91 @@ function enter(
   accepted: readonly SubscribeFilter[],
 ): Wait {
   const { session } = channel;
-  if (channel.state !== 'open' || session === undefined) return undefined;
+  if (channel.isClosed || session === undefined) return undefined;
   const subscriptionId = packet.properties.subscriptionIds?.[0];
-  const replays: Replay[] = [];
+  const entered: Entered[] = [];
   let wait: Wait;
   let next = 0;
   for (let i = 0; i < codes.length; i++) {
     if (codes[i] !== Reason.success) continue;
     const wanted = accepted[next++] as SubscribeFilter;
-    const entered = enterOne(channel, session, wanted, subscriptionId, replays);
-    codes[i] = entered.code;
-    wait = bothWaits(wait, entered.wait);
+    if (isOverQuota(session, wanted)) {
+      codes[i] = Reason.quotaExceeded;
+      continue;
+    }
+    const subscription = subscriptionOf(channel, wanted, subscriptionId);
+    const before = session.subscriptions.get(subscription.filter);
+    const added = channel.core.subscriptions.add(session, subscription);
+    entered.push({ subscription, before, delivery: added.delivery });
+    codes[i] = subscription.qos;
+    wait = bothWaits(wait, added.wait);
   }
-  if (wait === undefined) answer(channel, packet, codes, replays);
-  else {
-    return wait.then(
-      () => answer(channel, packet, codes, replays),
-      (error: unknown) => takeBack(channel, session, packet, codes, accepted, error),
-    );
+  if (wait === undefined) {
+    answer(channel, packet, codes, entered);
+    return undefined;
   }
-  return undefined;
+  return wait.then(
+    () => answer(channel, packet, codes, entered),
+    (error: unknown) => takeBack(channel, session, packet, codes, entered, error),
+  );
 }
 
-/** The store failed: a subscription that would not survive is none. */
+function isOverQuota(session: Session, { filter }: SubscribeFilter): boolean {
+  const { maxSubscriptions } = session.zone;
+  if (maxSubscriptions === 0 || session.subscriptions.size < maxSubscriptions) return false;
+  return !session.subscriptions.has(canonicalFilter(filter));
+}
+
+function subscriptionOf(
+  { zone, isV5, mountpoint }: Channel,
+  wanted: SubscribeFilter,
+  subscriptionId: number | undefined,
+): Subscription {
+  const { group, filter } = parseFilter(wanted.filter);
+  return {
+    filter: canonicalFilter(wanted.filter),
+    routed: mount(mountpoint, filter),
+    group,
+    qos: wanted.qos > zone.maxQosAllowed ? zone.maxQosAllowed : wanted.qos, // [MQTT-3.2.2-10]
+    // A group is one receiver: what one member must not see, another may not either.
+    noLocal: group === undefined && (wanted.noLocal || (!isV5 && zone.ignoreLoopDeliver)),
+    retainAsPublished: wanted.retainAsPublished,
+    retainHandling: wanted.retainHandling,
+    subscriptionId,
+  };
+}
+
+/** The store failed: a subscription that would not survive is none, and what was there stays. */
 function takeBack(
   channel: Channel,
   session: Session,
   packet: SubscribePacket,
   codes: Codes,
-  accepted: readonly SubscribeFilter[],
+  entered: readonly Entered[],
   error: unknown,
 ): void {
-  const { core, publisher } = channel;
-  core.log.error('store.failed', { clientId: publisher.clientId, error: describeError(error) });
-  for (const { filter } of accepted) {
-    unpromised(core.subscriptions.remove(session, canonicalFilter(filter))?.wait);
+  const { subscriptions, log } = channel.core;
+  log.error('store.failed', { clientId: session.clientId, error: describeError(error) });
+  for (const { subscription, before } of entered) {
+    if (before === undefined) unpromised(subscriptions.remove(session, subscription.filter)?.wait);
+    else unpromised(subscriptions.add(session, before).wait);
   }
   const failed = codes.map((code) => (code < 0x80 ? Reason.implementationSpecificError : code));
   answer(channel, packet, failed, []);
 }
 
-function enterOne(
-  channel: Channel,
-  session: Session,
-  wanted: SubscribeFilter,
-  subscriptionId: number | undefined,
-  replays: Replay[],
-): { code: number; wait: Wait } {
-  const { zone, core } = channel;
-  const written = canonicalFilter(wanted.filter);
-  const isNew = !session.subscriptions.has(written);
-  if (isNew && zone.maxSubscriptions > 0 && session.subscriptions.size >= zone.maxSubscriptions) {
-    return { code: Reason.quotaExceeded, wait: undefined };
-  }
-  const { group, filter } = parseFilter(wanted.filter);
-  const subscription: Subscription = {
-    filter: written,
-    routed: mount(channel.mountpoint, filter),
-    group,
-    qos: wanted.qos > zone.maxQosAllowed ? zone.maxQosAllowed : wanted.qos, // [MQTT-3.2.2-10]
-    // A group is one receiver: what one member must not see, another may not either.
-    noLocal: group === undefined && (wanted.noLocal || (!channel.isV5 && zone.ignoreLoopDeliver)),
-    retainAsPublished: wanted.retainAsPublished,
-    retainHandling: wanted.retainHandling,
-    subscriptionId,
-  };
-  const { delivery, wait } = core.subscriptions.add(session, subscription);
-  if (wantsRetained(subscription, isNew)) {
-    replays.push(new Replay(core.retained, subscription.filter, subscription.routed, delivery));
-  }
-  core.hooks.tell('session.subscribed', channel.publisher, {
-    filter: subscription.filter,
-    qos: subscription.qos,
-    isNew,
-  });
-  return { code: subscription.qos, wait };
-}
-
 /** [MQTT-3.3.1-9] to [MQTT-3.3.1-11]; a group of many is never sent them. */
-function wantsRetained({ group, retainHandling }: Subscription, isNew: boolean): boolean {
+function wantsRetained({ subscription, before }: Entered): boolean {
+  const { group, retainHandling } = subscription;
   if (group !== undefined) return false;
-  return retainHandling === 0 || (retainHandling === 1 && isNew);
+  return retainHandling === 0 || (retainHandling === 1 && before === undefined);
 }
 
 function answer(
   channel: Channel,
   packet: SubscribePacket,
   codes: Codes,
-  replays: readonly Replay[],
+  entered: readonly Entered[],
 ): void {
   channel.send({
     type: 'suback',
@@ -183,7 +188,13 @@ function answer(
     reasonCodes: channel.isV5 ? codes : codes.map((code) => (code >= 0x80 ? 0x80 : code)),
     properties: {},
   });
-  for (const replay of replays) channel.replay(replay);
+  const { hooks, retained } = channel.core;
+  for (const one of entered) {
+    const { filter, qos, routed } = one.subscription;
+    if (wantsRetained(one)) channel.replay(new Replay(retained, filter, routed, one.delivery));
+    const isNew = one.before === undefined;
+    hooks.tell('session.subscribed', channel.publisher, { filter, qos, isNew });
+  }
   const isDenied = codes.includes(Reason.notAuthorized);
   if (isDenied && channel.zone.aclDenyAction === 'disconnect') {
     channel.closeFor(Reason.notAuthorized, 'Cannot subscribe: not authorized');

@@ -1,11 +1,14 @@
 // UNSUBSCRIBE: filters are compared character by character with those subscribed [MQTT-3.10.4-1].
 
+import { describeError } from '#base/errors';
 import type { UnsubscribePacket } from '#wire/packet';
 import { Reason } from '#wire/reason-codes';
 import { canonicalFilter } from '#topics/topic';
 import type { Channel } from './channel.ts';
 import type { Wait } from './ports.ts';
-import { bothWaits } from './wait.ts';
+import type { Session } from './session.ts';
+import type { Subscription } from './subscription.ts';
+import { bothWaits, unpromised } from './wait.ts';
 
 export function onUnsubscribe(channel: Channel, packet: UnsubscribePacket): Wait {
   const folded = channel.core.hooks.fold(
@@ -22,22 +25,56 @@ export function onUnsubscribe(channel: Channel, packet: UnsubscribePacket): Wait
 
 function leave(channel: Channel, packet: UnsubscribePacket, filters: readonly string[]): Wait {
   const { session, core } = channel;
-  if (channel.state !== 'open' || session === undefined) return undefined;
+  if (channel.isClosed || session === undefined) return undefined;
   let wait: Wait;
-  const reasonCodes = filters.map((written) => {
+  const removed: (Subscription | undefined)[] = filters.map((written) => {
     const filter = canonicalFilter(written);
     channel.stopReplay(filter);
-    const removed = core.subscriptions.remove(session, filter);
-    if (removed === undefined) return Reason.noSubscriptionExisted;
-    wait = bothWaits(wait, removed.wait);
-    core.hooks.tell('session.unsubscribed', channel.publisher, filter);
-    return Reason.success;
+    const left = core.subscriptions.remove(session, filter);
+    wait = bothWaits(wait, left?.wait);
+    return left?.removed;
   });
-  const { packetId } = packet;
-  const answer = (): void => {
-    channel.send({ type: 'unsuback', packetId, reasonCodes, properties: {} });
-  };
-  if (wait !== undefined) return wait.then(answer);
-  answer();
-  return undefined;
+  if (wait === undefined) {
+    answer(channel, packet, removed);
+    return undefined;
+  }
+  return wait.then(
+    () => answer(channel, packet, removed),
+    (error: unknown) => restore(channel, session, packet, removed, error),
+  );
+}
+
+function answer(
+  channel: Channel,
+  { packetId }: UnsubscribePacket,
+  removed: readonly (Subscription | undefined)[],
+): void {
+  const reasonCodes = removed.map((one) =>
+    one === undefined ? Reason.noSubscriptionExisted : Reason.success,
+  );
+  channel.send({ type: 'unsuback', packetId, reasonCodes, properties: {} });
+  for (const one of removed) {
+    if (one === undefined) continue;
+    channel.core.hooks.tell('session.unsubscribed', channel.publisher, one.filter);
+  }
+}
+
+/** The store failed: the subscriptions would be back after a restart, so they stay. */
+function restore(
+  channel: Channel,
+  session: Session,
+  { packetId }: UnsubscribePacket,
+  removed: readonly (Subscription | undefined)[],
+  error: unknown,
+): void {
+  const { subscriptions, log } = channel.core;
+  log.error('store.failed', { clientId: session.clientId, error: describeError(error) });
+  const reasonCodes = removed.map((one) => {
+    if (one === undefined) return Reason.noSubscriptionExisted;
+    unpromised(subscriptions.add(session, one).wait);
+    return Reason.implementationSpecificError;
+  });
+  // Before MQTT 5 an UNSUBACK can only say yes.
+  if (channel.isV5) channel.send({ type: 'unsuback', packetId, reasonCodes, properties: {} });
+  else channel.close('store_failed');
 }

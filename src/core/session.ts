@@ -47,6 +47,9 @@ export interface SessionOwner {
 /** A packet id that the other side does not know, or the wrong acknowledgement for it. */
 export type AckOutcome = 'done' | 'unknown';
 
+/** Messages in flight that may lie in blocks shared with others; the rest get memory of their own. */
+const sharedBlocksMax = 512;
+
 /** About what a message takes in an outbox. */
 const sizeOf = (message: Message): number => message.payloadBytes + message.topic.length;
 
@@ -169,11 +172,15 @@ export class Session implements Subscriber {
   }
 
   #send(link: Link, message: Message, delivery: Delivery, qos: 1 | 2): void {
-    message.own();
+    // Many messages in flight could each hold a block of the arena.
+    if (this.inflight.size < sharedBlocksMax) message.own();
+    else message.compact();
     const phase = qos === 1 ? Phase.awaitPuback : Phase.awaitPubrec;
     const { timers } = this.#parts;
     const packetId = this.inflight.add(message, delivery, phase, timers.nowMs);
     const sent = link.sendPublish(message, delivery, qos, packetId, false);
+    // The client left meanwhile: what is in flight is sent again when it is back.
+    if (sent === 'gone') return;
     if (sent !== 'sent') {
       this.#abandon(packetId, sent, message);
       return;
@@ -184,7 +191,7 @@ export class Session implements Subscriber {
   }
 
   /** It cannot be sent to this client at all. A hook may even have ended the session meanwhile. */
-  #abandon(packetId: number, sent: Exclude<Sent, 'sent'>, message: Message): void {
+  #abandon(packetId: number, sent: 'too_large' | 'dropped', message: Message): void {
     if (this.inflight.get(packetId)?.message === message) this.inflight.delete(packetId);
     this.#sent(sent, message);
   }
@@ -204,7 +211,7 @@ export class Session implements Subscriber {
     if (sent === 'sent') this.delivered++;
     else if (sent === 'too_large')
       this.drop(message, 'too_large'); // [MQTT-3.1.2-25]
-    else this.drop(message, 'refused_by_hook');
+    else this.drop(message, sent === 'gone' ? 'qos0_offline' : 'refused_by_hook');
   }
 
   drop(message: Message, reason: DropReason): void {
@@ -284,9 +291,10 @@ export class Session implements Subscriber {
   }
 
   #finish(entry: InflightEntry, reasonCode: number): void {
-    this.#acked(entry, reasonCode);
+    // Before anybody is told: a hook may end this session.
     this.inflight.delete(entry.packetId);
     if (entry.isOutstanding) this.#outstanding--;
+    this.#acked(entry, reasonCode);
     const isWaitedFor = this.queue.length > 0 || this.#resend?.isPending === true;
     if (isWaitedFor || this.link?.isReplaying === true) this.pump();
   }
@@ -336,7 +344,7 @@ export class Session implements Subscriber {
     const qos = entry.phase === Phase.awaitPuback ? 1 : 2;
     const message = entry.message as Message;
     const sent = link.sendPublish(message, entry.delivery, qos, entry.packetId, true);
-    if (sent === 'sent') return;
+    if (sent === 'sent' || sent === 'gone') return;
     this.#outstanding--;
     this.#abandon(entry.packetId, sent, message);
   }

@@ -30,7 +30,7 @@ export class Subscriptions {
   }
 
   /** `undefined`: there was none. What a shared subscription left unfinished goes to the others. */
-  remove(session: Session, filter: string): { wait: Wait } | undefined {
+  remove(session: Session, filter: string): { removed: Subscription; wait: Wait } | undefined {
     const subscription = session.subscriptions.get(filter);
     if (subscription === undefined) return undefined;
     session.subscriptions.delete(filter);
@@ -42,7 +42,7 @@ export class Subscriptions {
       for (const { message, delivery } of unsent) delivery.group?.redispatch(message, session);
     }
     const wait = session.isDurable ? this.#store.unsubscribed(session.clientId, filter) : undefined;
-    return { wait };
+    return { removed: subscription, wait };
   }
 
   #count({ group }: Subscription, by: number): void {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { encodePacket } from '#wire/encode';
 import type { MessageView } from '#hooks/table';
 import { startBroker } from '#test/broker';
 import { settled, until } from './event-turns.ts';
@@ -84,6 +85,24 @@ test('a client kicked inside message.publish gets nothing more of its read route
   await subscriber.expectNothing();
 });
 
+test('a client kicked inside a told hook gets nothing more of its read routed', async () => {
+  await using broker = await startBroker();
+  broker.broker.hooks.on('message.acked', 'guard', ({ clientId }) => {
+    broker.broker.kick(clientId);
+  });
+  const subscriber = await broker.connect();
+  await subscriber.subscribe('after');
+  const client = await broker.connect({ properties: { sessionExpirySeconds: 100 } });
+  await client.subscribe('t', { qos: 1 });
+  await subscriber.publish('t', 'x', { qos: 1 });
+  const { packetId } = await client.next('publish');
+  // Without a hook that sees messages, QoS 0 takes the express lane.
+  const puback = encodePacket({ type: 'puback', packetId, reasonCode: 0, properties: {} }, 5);
+  client.send(Buffer.concat([puback, publishFrame('after'), publishFrame('after')]));
+  await client.expectDisconnected(0x98);
+  await subscriber.expectNothing();
+});
+
 for (const answer of [undefined, 'drop'] as const) {
   test(`a receiver kicked inside message.deliver does not concern the publisher, answer ${answer}`, async () => {
     await using broker = await startBroker();
@@ -144,4 +163,58 @@ test('a message.publish hook that answers nonsense late is skipped and reported'
   assert.equal((await writer.publish('t', 'as it was', { qos: 1 }))?.reasonCode, 0);
   assert.deepEqual(await subscriber.receivePayloads(1), ['as it was']);
   await until('the report', () => broker.takeFaults().length === 1);
+});
+
+test('a client kicked inside session.subscribed leaves no subscription behind', async () => {
+  await using broker = await startBroker();
+  const { hooks, core } = broker.broker;
+  hooks.on('session.subscribed', 'kicker', ({ clientId }) => void broker.broker.kick(clientId));
+  const client = await broker.connect({ clientId: 'c' });
+  client.send(
+    encodePacket(
+      {
+        type: 'subscribe',
+        packetId: 1,
+        filters: ['a', 'b', 'c/+'].map((filter) => ({
+          filter,
+          qos: 1 as const,
+          noLocal: false,
+          retainAsPublished: false,
+          retainHandling: 0 as const,
+        })),
+        properties: {},
+      },
+      5,
+    ),
+  );
+  await client.expectClosed();
+  assert.equal(core.stats.count('subscriptions'), 0);
+  assert.deepEqual([...core.router.filters()], []);
+});
+
+test('a client kicked inside message.acked ends in order', async () => {
+  await using broker = await startBroker();
+  const client = await broker.connect({ clientId: 'c' });
+  await client.subscribe('t', { qos: 1 });
+  broker.broker.hooks.on('message.acked', 'kicker', () => void broker.broker.kick('c'));
+  await (await broker.connect()).publish('t', 'x', { qos: 1 });
+  client.ack('puback', (await client.next('publish')).packetId);
+  await client.expectClosed();
+  assert.equal(broker.broker.core.sessions.find('c'), undefined);
+});
+
+test('a QoS 1 message whose receiver is kicked inside message.deliver reaches it when it is back', async () => {
+  await using broker = await startBroker();
+  const durable = { clientId: 'c', cleanStart: false, properties: { sessionExpirySeconds: 100 } };
+  const client = await broker.connect(durable);
+  await client.subscribe('t', { qos: 1 });
+  let kicks = 0;
+  broker.broker.hooks.on('message.deliver', 'kicker', () => {
+    if (kicks++ === 0) broker.broker.kick('c');
+    return undefined;
+  });
+  await (await broker.connect()).publish('t', 'kept', { qos: 1 });
+  await client.expectClosed();
+  const back = await broker.connect(durable);
+  assert.equal((await back.next('publish')).payload.toString(), 'kept');
 });

@@ -4,8 +4,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { encodePacket } from '#wire/encode';
-import type { QoS, SubscribeFilter } from '#wire/packet';
+import type { PublishPacket, QoS, SubscribeFilter } from '#wire/packet';
 import { startBroker, type TestBroker } from '#test/broker';
+import { settled, until } from './event-turns.ts';
+import { HeldTransport } from './held-transport.ts';
 import { frames, publishFrame } from './publish-frame.ts';
 
 async function retain(broker: TestBroker, count: number, payloadBytes: number): Promise<void> {
@@ -32,6 +34,22 @@ test('retained messages far over the bound of the outbox all arrive', async () =
   assert.equal(broker.broker.core.metrics.get('messages/dropped'), before);
 });
 
+test('retained messages wait where they are for a client that does not read', async () => {
+  await using broker = await startBroker({ zone: { maxOutboxBytes: 4096 } });
+  await retain(broker, 300, 1000);
+  const client = new HeldTransport(broker.broker);
+  client.connect('deaf');
+  await settled();
+  client.isHolding = true;
+  client.send({ type: 'subscribe', packetId: 1, filters: [wanted('r/#')], properties: {} });
+  await settled();
+  const channel = [...broker.broker.channels()].find((one) => one.client?.clientId === 'deaf');
+  const bytes = channel?.outbox.bytes ?? 0;
+  assert.ok(bytes > 1000 && bytes < 4096 + 2000, `the outbox holds ${bytes} bytes`);
+  client.release();
+  await until('all of them', () => client.counters.sentBytes > 300 * 1000);
+});
+
 for (const version of [4, 5] as const) {
   test(`retained messages of QoS 1 far over window and queue all arrive, level ${version}`, async () => {
     await using broker = await startBroker({ zone: { maxMqueueLen: 10, maxInflight: 5 } });
@@ -43,7 +61,15 @@ for (const version of [4, 5] as const) {
     });
     await client.subscribe('r/#', { qos: 1 });
     const topics = new Set<string>();
-    for (let i = 0; i < 60; i++) topics.add((await client.receive()).topic);
+    for (let i = 0; i < 60; i += 5) {
+      const sent: PublishPacket[] = [];
+      for (let k = 0; k < 5; k++) sent.push(await client.next('publish'));
+      await client.expectNothing(); // [MQTT-3.3.4-9]
+      for (const { topic, packetId } of sent) {
+        topics.add(topic);
+        client.ack('puback', packetId);
+      }
+    }
     assert.equal(topics.size, 60);
     await client.expectNothing();
   });

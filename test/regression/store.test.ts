@@ -182,3 +182,28 @@ test('[MQTT-4.6.0-2] a failure of the store does not overtake an acknowledgement
   assert.equal(second.reasonCode, 0x83);
   assert.equal(broker.takeFaults().length, 1);
 });
+
+test('an UNSUBSCRIBE that could not be written is answered 0x83, and the subscription stays', async () => {
+  const store = new FailingStore();
+  await using broker = await startBroker({ store });
+  const client = await broker.connect({ properties });
+  await client.subscribe('t', { qos: 1 });
+  store.fails.add('unsubscribed');
+  assert.deepEqual((await client.unsubscribe('t', 'never')).reasonCodes, [0x83, 0x11]);
+  await (await broker.connect()).publish('t', 'still here', { qos: 1 });
+  assert.deepEqual(await client.receivePayloads(1), ['still here']);
+  assert.equal(broker.takeFaults().length, 1);
+});
+
+test('a SUBSCRIBE again that could not be written leaves the subscription as it was', async () => {
+  const store = new FailingStore();
+  await using broker = await startBroker({ store });
+  const client = await broker.connect({ properties });
+  await client.subscribe('t', { qos: 1 });
+  store.fails.add('subscribed');
+  assert.deepEqual((await client.subscribe('t', { qos: 0 })).reasonCodes, [0x83]);
+  await (await broker.connect()).publish('t', 'at QoS 1', { qos: 1 });
+  const { qos } = await client.next('publish');
+  assert.equal(qos, 1);
+  assert.equal(broker.takeFaults().length, 1);
+});

@@ -34,6 +34,7 @@ for (const [what, letter] of [
     assert.equal(puback?.reasonCode, 0x87);
     const text = puback.properties.reasonString ?? '';
     assert.match(text, /^Cannot publish to/);
+    assert.ok(!text.includes('\ufffd'), 'no character is cut in two');
     assert.ok(Buffer.byteLength(text) < reasonBytesMax);
     await client.expectNothing();
   });
