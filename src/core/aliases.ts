@@ -6,9 +6,13 @@ import { ProtocolError } from '#wire/protocol-error';
 import { Reason } from '#wire/reason-codes';
 import type { Route } from './router.ts';
 
+/** Of all topics that one client may have us remember. */
+const inboundBytesMax = 1024 * 1024;
+
 export class InboundAliases {
   readonly #routes = new Map<number, Route>();
   readonly #max: number;
+  #bytes = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -17,6 +21,11 @@ export class InboundAliases {
   /** [MQTT-3.3.2-8], [MQTT-3.3.2-9] */
   set(alias: number, route: Route): void {
     this.#check(alias);
+    this.#bytes += route.bytes.length - (this.#routes.get(alias)?.bytes.length ?? 0);
+    if (this.#bytes > inboundBytesMax) {
+      const text = `Cannot remember topic alias ${alias}: all topics have over ${inboundBytesMax} bytes`;
+      throw new ProtocolError(Reason.quotaExceeded, text);
+    }
     this.#routes.set(alias, route);
   }
 

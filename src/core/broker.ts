@@ -111,10 +111,15 @@ function buildCore({ settings, clock, log, store, peers }: BrokerOptions): Core 
   );
   const metrics = new Metrics();
   const stats = new Stats();
-  const router = new Router(peers, stats, metrics, {
-    strategy: settings.broker.sharedSubscriptionStrategy,
-    needsReady: settings.broker.sharedDispatchAckEnabled,
-  });
+  const onFault = (clientId: string, error: unknown): void =>
+    log.error('delivery.failed', { clientId, error: describeError(error) });
+  const router = new Router(
+    { peers, stats, metrics, onFault },
+    {
+      strategy: settings.broker.sharedSubscriptionStrategy,
+      needsReady: settings.broker.sharedDispatchAckEnabled,
+    },
+  );
   const retained = new Retained(
     settings.retainer,
     { timers, metrics, stats, store },

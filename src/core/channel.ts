@@ -2,6 +2,7 @@
 // to it. The packets it sends are handled in on-*.ts, each of which is given a Channel; bytes come
 // in through connection.ts. Law: after `close` nothing more is sent and nothing more is heard.
 
+import { describeError } from '#base/errors';
 import type { TokenBucket } from '#base/token-bucket';
 import { encodePacket } from '#wire/encode';
 import type { Packet, PacketType, Properties, ProtocolVersion, QoS, Will } from '#wire/packet';
@@ -249,6 +250,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     }
     const { counts } = this.core.metrics;
     const { count } = run;
+    this.session.delivered += count;
     this.sentMessages += count;
     this.sentPackets += count;
     (counts[Metric.qos0Sent] as number) += count;
@@ -297,7 +299,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   /** Retained messages for a new subscription; they leave as fast as the client reads. */
   replay(replay: Replay): void {
     if (this.session === undefined) return;
-    this.#replays ??= new Replays(this.session);
+    this.#replays ??= new Replays(this.session, (error) => this.onFault(error));
     this.#replays.add(replay);
   }
 
@@ -318,11 +320,18 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     this.outbox.drained();
   }
 
+  /** Our own fault: it ends this client and nobody else. */
+  onFault(error: unknown): void {
+    const clientId = this.client?.clientId;
+    this.core.log.error('connection.failed', { clientId, error: describeError(error) });
+    this.close('internal_error', Reason.unspecifiedError);
+  }
+
   /** The outbox is below its bound again. */
   onRoom(): void {
-    if (this.state !== 'open') return;
+    if (this.isClosed) return;
     this.unpause(PauseCause.outbox);
-    this.session?.pump();
+    if (this.state === 'open') this.session?.pump();
   }
 
   evict(reason: 'conflict' | 'discard' | 'kicked'): void {

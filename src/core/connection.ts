@@ -170,13 +170,13 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
   /** A ProtocolError is the client's doing; anything else is ours, and still ends only this client. */
   #fail(error: unknown): void {
     const { channel } = this;
+    // What was gathered before still lies in the read buffer, and was sent in good order.
+    channel.core.express.flush();
     if (error instanceof ProtocolError) {
       channel.closeFor(error.reasonCode, error.message);
       return;
     }
-    const clientId = channel.client?.clientId;
-    channel.core.log.error('connection.failed', { clientId, error: describeError(error) });
-    channel.close('internal_error', Reason.unspecifiedError);
+    channel.onFault(error);
   }
 
   drained(): void {
@@ -216,13 +216,13 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
   override fire(): void {
     const { channel } = this;
     const { timers } = channel.core;
-    // What we do not read we cannot have missed.
-    const isDeaf = this.#isWaiting || channel.transport.isPaused;
     if (channel.state === 'connecting') {
-      if (isDeaf) timers.schedule(this, channel.zone.idleTimeoutMs);
+      if (this.#isWaiting) timers.schedule(this, channel.zone.idleTimeoutMs);
       else channel.close('idle_timeout');
       return;
     }
+    // What we do not read we cannot have missed.
+    const isDeaf = this.#isWaiting || channel.transport.isPaused;
     const limitMs = this.#keepaliveMs;
     const leftMs = limitMs - (timers.nowMs - this.#lastHeardMs);
     if (isDeaf) timers.schedule(this, limitMs);

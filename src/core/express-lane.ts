@@ -69,6 +69,7 @@ export class ExpressLane {
     const topicStart = body + 2;
     const topicEnd = topicStart + topicLength;
     if (topicLength === 0 || topicEnd > end || this.#peers.present) return false;
+    if (isOverlong(body - start, end - body)) return false;
     if (sender.isV5 && (topicEnd === end || bytes[topicEnd] !== 0)) return false;
     const route = routeOfTopic(this.#router, sender, bytes, topicStart, topicEnd);
     if (!route.isPlain) return false;
@@ -150,4 +151,9 @@ export class ExpressLane {
     }
     return messages;
   }
+}
+
+/** A remaining length of more bytes than it needs: legal before MQTT 5, and not to be handed on. */
+export function isOverlong(headerBytes: number, bodyBytes: number): boolean {
+  return headerBytes > 2 && bodyBytes < 128 ** (headerBytes - 2);
 }

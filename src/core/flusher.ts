@@ -4,6 +4,8 @@
 /** Something that has bytes to write. */
 export interface Flushable {
   flush(): void;
+  /** Its own flush threw. */
+  failed(error: unknown): void;
 }
 
 /**
@@ -34,8 +36,17 @@ export class Flusher {
     this.#isScheduled = false;
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (let i = 0; i < dirty.length; i++) (dirty[i] as Flushable).flush();
+    for (let i = 0; i < dirty.length; i++) this.#flushOne(dirty[i] as Flushable);
   };
+
+  /** Nothing may leave this callback: it would end the process. */
+  #flushOne(outbox: Flushable): void {
+    try {
+      outbox.flush();
+    } catch (error) {
+      outbox.failed(error);
+    }
+  }
 
   takeSmall(): Buffer {
     return this.#spareSmall.pop() ?? Buffer.allocUnsafeSlow(smallSlabBytes);

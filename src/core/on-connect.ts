@@ -175,7 +175,7 @@ function checkWill(attempt: ConnectAttempt): Wait {
   const { will } = packet;
   if (will === undefined) return undefined;
   const { zone } = channel;
-  const fault = topicNameFault(will.topic);
+  const fault = topicNameFault(will.topic) ?? topicNameFault(channel.mountpoint + will.topic);
   if (fault !== undefined) {
     attempt.refuse(Reason.topicNameInvalid, `Cannot accept the will topic: ${fault}`);
   } else if (zone.maxTopicLevels > 0 && levelCount(will.topic) > zone.maxTopicLevels) {
@@ -239,6 +239,10 @@ function openSession(attempt: ConnectAttempt): undefined {
   channel.authMethod = packet.properties.authMethod;
   if (packet.will !== undefined) channel.will = packet.will;
   core.stats.move('connections', 1);
+  const { maxInflight } = zone;
+  const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
+  const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;
+  session.attach(channel, channel.publisher, window);
   const isTold = channel.send({
     type: 'connack',
     sessionPresent: isPresent && packet.version > 3,
@@ -250,10 +254,6 @@ function openSession(attempt: ConnectAttempt): undefined {
     channel.close('packet_too_large');
     return;
   }
-  const { maxInflight } = zone;
-  const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
-  const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;
-  session.attach(channel, channel.publisher, window);
   core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
   if (channel.isClosed) return; // by a hook
   core.hooks.tell('client.connected', channel.publisher, Reason.success);

@@ -13,6 +13,7 @@ import { levelCount, topicNameFault } from '#topics/topic';
 import { askAccess } from './access.ts';
 import { InboundAliases } from './aliases.ts';
 import type { Channel } from './channel.ts';
+import { isOverlong } from './express-lane.ts';
 import { Message } from './message.ts';
 import { Metric } from './metrics.ts';
 import type { Wait } from './ports.ts';
@@ -122,7 +123,7 @@ function inboundOf(
   const named = resolveTopic(channel, bytes, topicStart, topicEnd, alias);
   if (properties !== undefined) delete properties.topicAlias;
   const { mountpoint, core } = channel;
-  const route = mountpoint === '' ? named : core.router.routeTo(mountpoint + named.topic);
+  const route = mountpoint === '' ? named : core.router.routeTo(mounted(mountpoint, named.topic));
   const message = Message.borrowed(
     route.topic,
     header,
@@ -135,9 +136,18 @@ function inboundOf(
     payloadStart,
     end,
     channel.isV5,
-    alias === undefined && mountpoint === '',
+    alias === undefined &&
+      mountpoint === '' &&
+      !isOverlong(topicStart - 2 - start, end - topicStart + 2),
   );
   return new Inbound(channel, packetId, named.topic, message, route);
+}
+
+/** A name that was short enough may not be so under its mountpoint. */
+function mounted(mountpoint: string, topic: string): string {
+  const fault = topicNameFault(mountpoint + topic);
+  if (fault !== undefined) throw new ProtocolError(Reason.topicNameInvalid, fault);
+  return mountpoint + topic;
 }
 
 function publishProperties(bytes: Buffer): Properties | undefined {

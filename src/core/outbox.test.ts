@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import fc from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Metric, Metrics } from './metrics.ts';
 import { Flusher } from './flusher.ts';
@@ -51,7 +52,10 @@ function bench(bytesMax = 100_000): {
   const flusher = new Flusher();
   const metrics = new Metrics();
   let told = 0;
-  const owner = { onRoom: () => void told++ };
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const owner = { onRoom: () => void told++, onFault };
   const outbox = new Outbox(transport, flusher, bytesMax, metrics, owner);
   return { transport, flusher, metrics, outbox, room: () => told };
 }
@@ -86,7 +90,10 @@ test('outboxes of one flusher are written in the order in which they were touche
   const outboxes = ['a', 'b', 'c'].map((name) => {
     const transport = new FakeTransport();
     transport.write = () => order.push(name) > 0;
-    return new Outbox(transport, flusher, 1000, new Metrics(), { onRoom: () => undefined });
+    return new Outbox(transport, flusher, 1000, new Metrics(), {
+      onRoom: () => undefined,
+      onFault: () => undefined,
+    });
   });
   for (const i of [2, 0, 1, 2]) put(outboxes[i] as Outbox, 'x');
   await turn();
@@ -257,4 +264,42 @@ test('copyBytes copies exactly the range, short and long', () => {
     expected.set(source.subarray(7, 7 + length), 5);
     assert.deepEqual(target, expected);
   }
+});
+
+test('an outbox writes the very bytes it was given, whatever their lengths', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          length: fc.oneof(
+            fc.integer({ min: 1, max: 300 }),
+            fc.integer({ min: 4000, max: 66_000 }),
+          ),
+          way: fc.constantFrom('copy', 'share', 'turn'),
+        }),
+        { maxLength: 40 },
+      ),
+      async (steps) => {
+        const written: Buffer[] = [];
+        const transport = new FakeTransport();
+        transport.write = (bytes) => written.push(Buffer.from(bytes)) > 0;
+        transport.writeAll = (pieces) => written.push(Buffer.concat(pieces)) > 0;
+        const outbox = new Outbox(transport, new Flusher(), 2 ** 30, new Metrics(), {
+          onRoom: () => undefined,
+          onFault: () => undefined,
+        });
+        const given: Buffer[] = [];
+        for (const [i, { length, way }] of steps.entries()) {
+          const bytes = Buffer.alloc(length, i + 1);
+          given.push(bytes);
+          if (way === 'share') outbox.share(bytes);
+          else outbox.copy(bytes, 0, length);
+          if (way === 'turn') await turn();
+        }
+        await turn();
+        assert.ok(Buffer.concat(written).equals(Buffer.concat(given)));
+      },
+    ),
+    { numRuns: 200 },
+  );
 });

@@ -12,6 +12,8 @@ export const sharedPieceBytesMin: number = 8 * 1024;
 export interface OutboxOwner {
   /** There is room again after `hasRoom` had said no. */
   onRoom(): void;
+  /** Something of ours threw where nobody else would catch it. */
+  onFault(error: unknown): void;
 }
 
 export class Outbox implements Flushable {
@@ -72,7 +74,7 @@ export class Outbox implements Flushable {
       this.slab = length <= smallSlabBytes ? this.#flusher.takeSmall() : this.#flusher.takeLarge();
       this.fill = 0;
     } else if (this.fill + length > this.slab.length) {
-      this.#enlarge(this.slab);
+      this.#enlarge(this.slab, length);
     }
     const at = this.fill;
     this.fill = at + length;
@@ -80,8 +82,8 @@ export class Outbox implements Flushable {
     return at;
   }
 
-  #enlarge(slab: Buffer): void {
-    if (slab.length === largeSlabBytes) {
+  #enlarge(slab: Buffer, length: number): void {
+    if (this.fill + length > largeSlabBytes) {
       this.#closeSlab();
       this.slab = this.#flusher.takeLarge();
       return;
@@ -153,6 +155,10 @@ export class Outbox implements Flushable {
     } else {
       this.#lent = length;
     }
+  }
+
+  failed(error: unknown): void {
+    this.#owner.onFault(error);
   }
 
   /** The transport is done with what it had kept. */

@@ -12,7 +12,7 @@ const sliceNames = 512;
 /** A session, as far as replays use it. */
 export interface ReplayTarget {
   /** Whether one more message would be sent rather than queued or dropped. */
-  readonly canReplay: boolean;
+  canReplay(delivery: Delivery): boolean;
   replay(message: Message, delivery: Delivery): void;
 }
 
@@ -31,13 +31,17 @@ export class Replay {
     this.#delivery = { ...delivery, isReplay: true, noLocal: false, mixed: undefined };
   }
 
+  canGoOn(target: ReplayTarget): boolean {
+    return target.canReplay(this.#delivery);
+  }
+
   /** Delivers one slice, or less when the client cannot take it. True: there is more. */
   step(target: ReplayTarget): boolean {
     if (this.#from === undefined) return false;
-    if (!target.canReplay) return true;
+    if (!this.canGoOn(target)) return true;
     this.#from = this.#retained.slice(this.#filter, this.#from, sliceNames, (message) => {
       target.replay(message, this.#delivery);
-      return target.canReplay;
+      return this.canGoOn(target);
     });
     return this.#from !== undefined;
   }

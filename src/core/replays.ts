@@ -5,19 +5,23 @@ import type { Replay, ReplayTarget } from './replay.ts';
 
 export class Replays {
   readonly #target: ReplayTarget;
+  readonly #failed: (error: unknown) => void;
   #waiting: Replay[] = [];
   /** A slice is under way, or the next turn has been asked for. */
   #isBusy = false;
 
-  constructor(target: ReplayTarget) {
+  constructor(target: ReplayTarget, failed: (error: unknown) => void) {
     this.#target = target;
+    this.#failed = failed;
   }
 
   get isActive(): boolean {
     return this.#waiting.length > 0;
   }
 
+  /** A new subscription to the same filter begins anew; the client is not sent both. */
   add(replay: Replay): void {
+    this.stop(replay.subscribed);
     this.#waiting.push(replay);
     this.goOn();
   }
@@ -34,14 +38,19 @@ export class Replays {
     const isUnfinished = replay.step(this.#target);
     this.#isBusy = false;
     if (!isUnfinished && this.#waiting[0] === replay) this.#waiting.shift();
-    if (this.isActive && (!isUnfinished || this.#target.canReplay)) this.#goOnLater();
+    if (this.#waiting[0]?.canGoOn(this.#target) === true) this.#goOnLater();
   }
 
   #goOnLater(): void {
     this.#isBusy = true;
     setImmediate(() => {
       this.#isBusy = false;
-      this.goOn();
+      try {
+        this.goOn();
+      } catch (error) {
+        this.#isBusy = false;
+        this.#failed(error);
+      }
     });
   }
 }

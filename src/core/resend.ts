@@ -63,7 +63,9 @@ export class Resend {
       oldestMs = Math.min(oldestMs, entry.sentAtMs);
     }
     if (oldestMs === Number.POSITIVE_INFINITY) return;
-    this.#timers.schedule(this.#timer as CallbackTimer, oldestMs + this.#retryMs - nowMs);
+    // What could not be sent again (the client does not read) is looked at after another interval.
+    const waitMs = oldestMs + this.#retryMs - nowMs;
+    this.#timers.schedule(this.#timer as CallbackTimer, waitMs > 0 ? waitMs : this.#retryMs);
   }
 
   stop(): void {

@@ -26,6 +26,8 @@ interface FilterNode {
   readonly filter: string;
   readonly deliveries: Map<Subscriber, Delivery>;
   readonly groups: Map<string, SharedGroup>;
+  /** The deliveries as a list, shared by all Routes that this filter alone matches. */
+  list: readonly Delivery[] | undefined;
 }
 
 /** Where messages on one topic go. Use only after `Router.refresh` or `Router.route*`. */
@@ -41,12 +43,26 @@ export interface Route {
   /** No longer in the cache, and therefore no longer told of changes. */
   isForgotten: boolean;
   generation: number;
+  /** Memory of its own, in references; lists shared with other Routes weigh nothing. */
+  weight: number;
+}
+
+/** What a router needs of the broker around it. */
+export interface RouterParts {
+  readonly peers: Peers;
+  readonly stats: Stats;
+  readonly metrics: Metrics;
+  /** Delivering to one session threw: its fault must not become the publisher's or the others'. */
+  readonly onFault: (clientId: string, error: unknown) => void;
 }
 
 /** Topics remembered at most; the oldest eighth goes when it is full. */
 const routesMax = 131_072;
 /** Longer topics are not remembered, so that the cache is bounded in bytes too. */
 const topicBytesMax = 512;
+/** References that all Routes together may hold, and what a merged delivery counts for: about 32 MB. */
+const weightMax = 4 * 1024 * 1024;
+const mergedWeight = 16;
 /** Changed wildcard filters remembered; a Route that is further behind is built anew. */
 const changesMax = 32;
 
@@ -58,13 +74,16 @@ export class Router {
   readonly #peers: Peers;
   readonly #stats: Stats;
   readonly #metrics: Metrics;
+  readonly #onFault: RouterParts['onFault'];
   readonly #shared: SharedOptions;
+  #weight = 0;
   generation = 0;
 
-  constructor(peers: Peers, stats: Stats, metrics: Metrics, shared: SharedOptions) {
-    this.#peers = peers;
-    this.#stats = stats;
-    this.#metrics = metrics;
+  constructor(parts: RouterParts, shared: SharedOptions) {
+    this.#peers = parts.peers;
+    this.#stats = parts.stats;
+    this.#metrics = parts.metrics;
+    this.#onFault = parts.onFault;
     this.#shared = shared;
   }
 
@@ -100,6 +119,7 @@ export class Router {
     if (groupName === undefined) {
       if (!node.deliveries.has(delivery.session)) this.#stats.move('subscribers', 1);
       node.deliveries.set(delivery.session, delivery);
+      node.list = undefined;
     } else {
       let group = node.groups.get(groupName);
       if (group === undefined) {
@@ -116,6 +136,7 @@ export class Router {
     if (node === undefined) return;
     if (groupName === undefined) {
       if (node.deliveries.delete(session)) this.#stats.move('subscribers', -1);
+      node.list = undefined;
     } else {
       const group = node.groups.get(groupName);
       group?.delete(session);
@@ -134,11 +155,11 @@ export class Router {
     let wait: Wait;
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as Delivery;
-      const stored = delivery.session.deliver(message, delivery);
+      const stored = this.#deliver(message, delivery);
       if (stored !== undefined) wait = bothWaits(wait, stored);
     }
     for (let i = 0; i < groups.length; i++) {
-      const stored = (groups[i] as SharedGroup).dispatch(message);
+      const stored = this.#dispatchTo(message, groups[i] as SharedGroup);
       if (stored !== undefined) wait = bothWaits(wait, stored);
     }
     if (this.#peers.present) {
@@ -147,6 +168,24 @@ export class Router {
     }
     if (wait !== undefined) waits.wait = bothWaits(waits.wait, wait);
     return deliveries.length + groups.length;
+  }
+
+  #deliver(message: Message, delivery: Delivery): Wait {
+    try {
+      return delivery.session.deliver(message, delivery);
+    } catch (error) {
+      this.#onFault(delivery.session.clientId, error);
+      return undefined;
+    }
+  }
+
+  #dispatchTo(message: Message, group: SharedGroup): Wait {
+    try {
+      return group.dispatch(message);
+    } catch (error) {
+      this.#onFault(`$share/${group.name}`, error);
+      return undefined;
+    }
   }
 
   /** Filters with at least one subscription, for management. */
@@ -162,7 +201,12 @@ export class Router {
   #nodeFor(filter: string): FilterNode {
     const found = this.#find(filter);
     if (found !== undefined) return found;
-    const node: FilterNode = { filter, deliveries: new Map(), groups: new Map() };
+    const node: FilterNode = {
+      filter,
+      deliveries: new Map(),
+      groups: new Map(),
+      list: undefined,
+    };
     if (hasWildcard(filter)) this.#wild.set(filter, node);
     else this.#exact.set(filter, node);
     this.#peers.interest(filter, true);
@@ -196,7 +240,6 @@ export class Router {
   #remember(topic: string): Route {
     const bytes = Buffer.from(topic, 'utf8');
     const isKept = bytes.length <= topicBytesMax;
-    if (isKept && this.#routes.size >= routesMax) this.#forgetOldest();
     const route: Route = {
       topic,
       bytes,
@@ -206,20 +249,24 @@ export class Router {
       isStale: true,
       isForgotten: !isKept,
       generation: 0,
+      weight: 0,
     };
-    this.#rebuild(route);
     if (isKept) this.#routes.set(keyOf(bytes), route);
-    else route.isStale = true;
+    this.#rebuild(route);
+    if (!isKept) route.isStale = true;
     return route;
   }
 
+  /** Makes room, an eighth at a time. Insertion order is age. */
   #forgetOldest(): void {
-    let left = routesMax / 8;
+    const routesLeft = (routesMax / 8) * 7;
+    const weightLeft = (weightMax / 8) * 7;
     for (const [key, route] of this.#routes) {
+      if (this.#routes.size <= routesLeft && this.#weight <= weightLeft) break;
       route.isStale = true;
       route.isForgotten = true;
+      this.#weight -= route.weight;
       this.#routes.delete(key);
-      if (--left === 0) break;
     }
   }
 
@@ -239,16 +286,25 @@ export class Router {
     const exact = this.#exact.get(route.topic);
     if (exact !== undefined) nodes.push(exact);
     this.#wild.match(route.topic, (node) => void nodes.push(node));
-    route.deliveries = deliveriesOf(nodes);
+    const isShared = nodes.length === 1;
+    route.deliveries = isShared ? listOf(nodes[0] as FilterNode) : mergedOf(nodes);
     route.groups = nodes.flatMap((node) => [...node.groups.values()]);
     route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
     route.isStale = false;
     route.generation = this.generation;
+    if (route.isForgotten) return;
+    this.#weight -= route.weight;
+    route.weight = route.groups.length + (isShared ? 0 : route.deliveries.length * mergedWeight);
+    this.#weight += route.weight;
+    if (this.#routes.size > routesMax || this.#weight > weightMax) this.#forgetOldest();
   }
 }
 
-function deliveriesOf(nodes: readonly FilterNode[]): readonly Delivery[] {
-  if (nodes.length === 1) return [...(nodes[0] as FilterNode).deliveries.values()];
+const listOf = (node: FilterNode): readonly Delivery[] =>
+  (node.list ??= [...node.deliveries.values()]);
+
+/** One delivery per session, whichever of its filters match. */
+function mergedOf(nodes: readonly FilterNode[]): readonly Delivery[] {
   const bySession = new Map<Subscriber, Delivery[]>();
   for (const node of nodes) {
     for (const [session, delivery] of node.deliveries) {

@@ -148,7 +148,10 @@ export const noPeers: Peers = {
 
 export function bareRouter(peers: Peers = noPeers, stats: Stats = new Stats()): Router {
   const shared = { strategy: 'round_robin', needsReady: false } as const;
-  return new Router(peers, stats, new Metrics(), shared);
+  const onFault = (_: string, error: unknown): never => {
+    throw error;
+  };
+  return new Router({ peers, stats, metrics: new Metrics(), onFault }, shared);
 }
 
 export function zoneWith(overrides: Partial<ZoneSettings> = {}): ZoneSettings {

@@ -117,8 +117,11 @@ export class Session implements Subscriber {
     );
   }
 
-  get canReplay(): boolean {
-    return this.isReady && this.link?.hasRoom(0) === true;
+  /** What is sent at QoS 0 in any case need not wait for the window. */
+  canReplay({ qos }: Delivery): boolean {
+    const isWindowed = qos > 0 || this.zone.upgradeQos;
+    const isClear = isWindowed ? this.isReady : this.isClearForQos0;
+    return isClear && this.link?.hasRoom(0) === true;
   }
 
   deliver(message: Message, delivery: Delivery): Wait {
@@ -238,13 +241,10 @@ export class Session implements Subscriber {
     const { nowMs } = this.#parts.timers;
     while (this.link === link && this.#outstanding < this.#window) {
       const next = this.queue.peek();
-      if (next === undefined) {
-        if (link.isReplaying) link.goOnReplaying();
-        return;
-      }
-      if (!link.hasRoom(sizeOf(next.message))) return;
+      if (next === undefined || !link.hasRoom(sizeOf(next.message))) break;
       this.#sendQueued(link, this.queue.shift() as Queued, nowMs);
     }
+    if (link.isReplaying) link.goOnReplaying();
   }
 
   #sendQueued(link: Link, { message, delivery }: Queued, nowMs: number): void {
