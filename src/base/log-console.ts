@@ -47,6 +47,17 @@ export function readable(line: string): string {
   return `${[clock, String(level).padEnd(7), event, ...words].join(' ')}\n`;
 }
 
+// Clients choose many of these texts, and a terminal obeys what is no letter, number or mark.
+const bare = /^(?:(?!["=])[\p{L}\p{N}\p{P}\p{S}\p{M}])+$/u;
+const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu;
+
 function word(value: unknown): string {
-  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  if (typeof value === 'string' && bare.test(value)) return value;
+  return String(JSON.stringify(value)).replaceAll(unprintable, escaped);
+}
+
+/** In the way of JSON, which escapes only the first 32 characters by itself. */
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -96,6 +96,56 @@ test('a log file that cannot be written loses lines, tells how many, and goes on
   assert.equal(kept, 'kept');
 });
 
+test('a log file that cannot be renamed goes on, says so once, and is renamed when it can be', async (t) => {
+  const dir = directory(t);
+  const path = join(dir, 'x.log');
+  // Renaming over a directory is possible for nobody.
+  mkdirSync(`${path}.1`);
+  const file = new RotatingFile(path, 200, 1);
+  const line = `${'x'.repeat(79)}\n`;
+  for (let i = 0; i < 12; i++) {
+    file.write(line);
+    if (i % 5 === 0) await file.settled();
+  }
+  await file.settled();
+  const events = read(path)
+    .split('\n')
+    .filter((text) => text.startsWith('{'));
+  assert.equal(read(path).split(line).length - 1, 12, 'no line is lost');
+  assert.deepEqual(
+    events.map((text) => ({ ...JSON.parse(text), time: '' })),
+    [{ level: 'warning', time: '', event: 'log.unrotated', file: path, code: 'EISDIR' }],
+  );
+  rmSync(`${path}.1`, { recursive: true });
+  for (let i = 0; i < 4 && !readdirSync(dir).includes('x.log.1'); i++) {
+    file.write(line);
+    await file.settled();
+  }
+  await file[Symbol.asyncDispose]();
+  assert.match(read(`${path}.1`), /log\.unrotated/);
+  assert.equal(read(path), line);
+});
+
+test('a log file counts as lost only the lines that are not in a file', async (t) => {
+  const dir = directory(t);
+  const path = join(dir, 'x.log');
+  const file = new RotatingFile(path, 8, 3);
+  file.write('111\n');
+  await file.settled();
+  renameSync(path, join(dir, 'moved'));
+  mkdirSync(path);
+  // The first still fits into the file that is open; the second needs a new one.
+  file.write('222\n');
+  file.write('333\n');
+  await file.settled();
+  assert.equal(read(dir, 'moved'), '111\n222\n');
+  rmSync(path, { recursive: true });
+  file.write('444\n');
+  await file[Symbol.asyncDispose]();
+  assert.equal((JSON.parse(read(dir, 'x.log.1')) as { lines: number }).lines, 1);
+  assert.equal(read(path), '444\n');
+});
+
 test('openLog writes the file of a level beside the one of all', async (t) => {
   const dir = directory(t);
   const log = openLog({

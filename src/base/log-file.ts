@@ -21,6 +21,9 @@ export class RotatingFile implements LogSink {
   #writing: Promise<void> | undefined;
   #handle: FileHandle | undefined;
   #bytes = 0;
+  /** The size at which the file is renamed: `bytesMax`, or later when that was not possible. */
+  #fullAt = 0;
+  #isUnrotated = false;
 
   constructor(path: string, bytesMax: number, count: number) {
     this.#path = path;
@@ -55,38 +58,40 @@ export class RotatingFile implements LogSink {
       const lines = this.#pending;
       this.#pending = [];
       this.#pendingChars = 0;
-      try {
-        await this.#append(lines);
-      } catch {
-        // No disk, no rights, no directory: the broker goes on, the next lines try again.
-        this.#lost += lines.length;
-        await this.#close();
-      }
+      await this.#append(lines);
     }
     this.#writing = undefined;
   }
 
   async #append(lines: readonly string[]): Promise<void> {
-    await this.#open();
-    let batch = '';
-    if (this.#lost > 0) {
-      batch = `${JSON.stringify({ level: 'error', time: new Date().toISOString(), event: 'log.lost', lines: this.#lost })}\n`;
-    }
-    let batchBytes = Buffer.byteLength(batch);
-    for (const line of lines) {
-      const lineBytes = Buffer.byteLength(line);
-      const isFull = this.#bytes + batchBytes + lineBytes > this.#bytesMax;
-      if (isFull && this.#bytes + batchBytes > 0) {
-        await this.#flush(batch, batchBytes);
-        batch = '';
-        batchBytes = 0;
-        await this.#rotate();
+    const toTell = this.#lost;
+    const queue = toTell > 0 ? [notice('error', 'log.lost', { lines: toTell }), ...lines] : lines;
+    let kept = 0;
+    try {
+      await this.#open();
+      let batch = '';
+      let batchBytes = 0;
+      for (const [i, line] of queue.entries()) {
+        const lineBytes = Buffer.byteLength(line);
+        const bytes = this.#bytes + batchBytes;
+        if (bytes > 0 && bytes + lineBytes > this.#fullAt) {
+          await this.#flush(batch, batchBytes);
+          kept = i;
+          batch = await this.#rotate();
+          batchBytes = Buffer.byteLength(batch);
+        }
+        batch += line;
+        batchBytes += lineBytes;
       }
-      batch += line;
-      batchBytes += lineBytes;
+      await this.#flush(batch, batchBytes);
+      kept = queue.length;
+    } catch {
+      // No disk, no rights, no directory: the broker goes on, the next lines try again.
+      await this.#close();
     }
-    await this.#flush(batch, batchBytes);
-    this.#lost = 0;
+    if (kept > 0) this.#lost -= toTell;
+    // The line that tells of lost ones is none itself.
+    this.#lost += Math.min(queue.length - kept, lines.length);
   }
 
   async #flush(batch: string, batchBytes: number): Promise<void> {
@@ -100,18 +105,34 @@ export class RotatingFile implements LogSink {
     await mkdir(dirname(this.#path), { recursive: true });
     this.#handle = await open(this.#path, 'a', 0o640);
     this.#bytes = (await this.#handle.stat()).size;
+    this.#fullAt = this.#bytesMax;
   }
 
-  async #rotate(): Promise<void> {
-    const isOurs = await this.#isStillOurs();
-    await this.#close();
-    if (isOurs) {
-      for (let age = this.#count - 1; age >= 1; age--) {
-        await renameIfThere(`${this.#path}.${age}`, `${this.#path}.${age + 1}`);
-      }
-      await renameIfThere(this.#path, `${this.#path}.1`);
+  /**
+   * Begins a new file. Where the old one cannot be renamed it goes on for one more size; the answer
+   * is the line that tells so, the first time.
+   */
+  async #rotate(): Promise<string> {
+    try {
+      if (await this.#isStillOurs()) await this.#rename();
+    } catch (error) {
+      this.#fullAt = this.#bytes + this.#bytesMax;
+      if (this.#isUnrotated) return '';
+      this.#isUnrotated = true;
+      const { code } = error as NodeJS.ErrnoException;
+      return notice('warning', 'log.unrotated', { file: this.#path, code });
     }
+    this.#isUnrotated = false;
+    await this.#close();
     await this.#open();
+    return '';
+  }
+
+  async #rename(): Promise<void> {
+    for (let age = this.#count - 1; age >= 1; age--) {
+      await renameIfThere(`${this.#path}.${age}`, `${this.#path}.${age + 1}`);
+    }
+    await renameIfThere(this.#path, `${this.#path}.1`);
   }
 
   /** False when another program renamed or removed the file: then a new one is opened, no more. */
@@ -133,6 +154,10 @@ export class RotatingFile implements LogSink {
       // The lines were written; a failing close loses nothing that could be saved here.
     }
   }
+}
+
+function notice(level: string, event: string, fields: Readonly<Record<string, unknown>>): string {
+  return `${JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })}\n`;
 }
 
 async function renameIfThere(from: string, to: string): Promise<void> {

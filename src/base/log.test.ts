@@ -163,3 +163,24 @@ test('the console shows JSON to programs and a readable line to people', () => {
   assert.deepEqual(written, [line, '03:04:05.678 info    e a=b c="d e" n=1\n']);
   assert.equal(readable(line), written[1]);
 });
+
+test('the console hands no character to a terminal that it would obey', () => {
+  const show = (clientId: unknown): string =>
+    readable(
+      JSON.stringify({ level: 'info', time: '2026-01-02T03:04:05.678Z', event: 'e', clientId }),
+    );
+  const begin = '03:04:05.678 info    e clientId=';
+  assert.equal(show('\x1b]0;x\x07\x1b[2J'), `${begin}"\\u001b]0;x\\u0007\\u001b[2J"\n`);
+  assert.equal(show('a\x7fb\x9bc'), `${begin}"a\\u007fb\\u009bc"\n`);
+  assert.equal(show('\u202egnp'), `${begin}"\\u202egnp"\n`);
+  assert.equal(show(['\x9b', '\u{e0001}']), `${begin}["\\u009b","\\udb40\\udc01"]\n`);
+  assert.equal(show('größe/温度🌡'), `${begin}größe/温度🌡\n`);
+  for (const [plain, shown] of [
+    ['a=b', '"a=b"'],
+    ['a"b', '"a\\"b"'],
+    ['a b', '"a b"'],
+    ['', '""'],
+  ]) {
+    assert.equal(show(plain), `${begin}${shown}\n`);
+  }
+});

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -113,7 +114,9 @@ test('broker start, status, ping, pid, restart and stop follow one broker', asyn
   assert.equal(started.err, '');
   const pid = /is started: pid (\d+)\n {2}mqtt:tcp 127\.0\.0\.1:1\n$/.exec(started.out)?.[1];
   assert.ok(pid, started.out);
-  assert.equal(readFileSync(join(dataDir, 'broker.pid'), 'utf8'), `${pid}\n`);
+  assert.equal(readFileSync(join(dataDir, 'broker.pid'), 'utf8').split('\n')[0], pid);
+  assert.equal(statSync(dataDir).mode & 0o007, 0, 'the data directory is closed to others');
+  assert.equal(statSync(join(dataDir, 'start.out')).mode & 0o077, 0, "start.out is its owner's");
   const said = JSON.parse(readFileSync(join(dataDir, 'start.out'), 'utf8')) as object;
   assert.partialDeepStrictEqual(said, { name: 'one@127.0.0.1', configFile, log: 'file' });
 
@@ -143,6 +146,16 @@ test('broker start, status, ping, pid, restart and stop follow one broker', asyn
   );
   const stopped = await broker('status');
   assert.deepEqual([stopped.code, stopped.out], [1, 'Node one@127.0.0.1 is stopped\n']);
+});
+
+test('broker start keeps what it says from others where they could read it before', async (t) => {
+  const { broker, dataDir } = place(t, 'node.name = broken@127.0.0.1\n');
+  mkdirSync(dataDir);
+  const file = join(dataDir, 'start.out');
+  writeFileSync(file, 'old\n', { mode: 0o644 });
+  assert.equal((await broker('start')).code, 1);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.match(readFileSync(file, 'utf8'), /^Cannot listen/);
 });
 
 test('broker start tells why the broker did not start', async (t) => {
@@ -180,4 +193,18 @@ test('a pid file that a killed broker left behind does not count', async (t) => 
   assert.deepEqual([code, err], [0, '']);
   assert.equal(other.exitCode, null);
   assert.equal((await broker('stop')).code, 0);
+});
+
+test('broker start, ping and stop work in a data directory with a long path', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'broker-cli-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const dataDir = join(root, 'long-'.repeat(30), 'data');
+  const broker = (command: string): Promise<Outcome> =>
+    run(process.execPath, [fixture, command, '--data-dir', dataDir]);
+  t.after(() => broker('stop'));
+  assert.equal((await broker('start')).code, 0);
+  assert.deepEqual(await broker('ping'), { code: 0, out: 'pong\n', err: '' });
+  assert.equal((await broker('stop')).code, 0);
+  assert.equal((await broker('ping')).code, 1);
+  assert.equal(existsSync(join(dataDir, 'broker.sock')), false);
 });

@@ -1,7 +1,7 @@
 // `start` and `stop`: a broker in the background, waited for.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runningPid } from './pid-file.ts';
@@ -21,9 +21,11 @@ export async function startDetached(
   args: readonly string[],
   dataDir: string,
 ): Promise<Started> {
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o750 });
   const outputFile = join(dataDir, 'start.out');
-  const output = openSync(outputFile, 'w');
+  // A mode holds for a file that is made, not for one that is there.
+  rmSync(outputFile, { force: true });
+  const output = openSync(outputFile, 'wx', 0o600);
   const child = spawn(process.execPath, [script, ...args], {
     detached: true,
     stdio: ['ignore', output, output, 'ipc'],

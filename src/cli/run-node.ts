@@ -20,7 +20,7 @@ export async function runNode(
   loadRun: () => Promise<Run>,
 ): Promise<void> {
   const { dataDir, name } = settings.node;
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o750 });
   using _claim = claimPidFile(dataDir);
   await using pulses = new AsyncDisposableStack();
   const startedAtMs = Date.now();

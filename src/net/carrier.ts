@@ -32,6 +32,9 @@ const PENDING = 4;
 const ENDING = 8;
 const CLOSED = 16;
 
+/** A timer has a longest delay. The debt stays in the bucket: what is read next waits for it again. */
+const rateWaitMsMax = 24 * 60 * 60 * 1000;
+
 const noSink: TransportSink = { receive() {}, drained() {}, closed() {} };
 
 export abstract class Carrier implements Transport, TransportCounters {
@@ -122,6 +125,11 @@ export abstract class Carrier implements Transport, TransportCounters {
     return (this.#flags & (ENDING | CLOSED)) !== 0;
   }
 
+  /** A write has not gone away yet, or never will. */
+  protected get isPending(): boolean {
+    return (this.#flags & PENDING) !== 0;
+  }
+
   /** Remembers why the connection is about to end, without ending it. */
   protected because(reason: string): void {
     this.#reason ??= reason;
@@ -133,11 +141,10 @@ export abstract class Carrier implements Transport, TransportCounters {
     this.receivedReads++;
     try {
       this.#sink.receive(bytes, start, end);
+      if (this.#bucket !== undefined && !this.isFinished) this.#throttle(this.#bucket, end - start);
     } catch (error) {
       this.#broken('receive', error);
-      return;
     }
-    if (this.#bucket !== undefined && !this.isFinished) this.#throttle(this.#bucket, end - start);
   }
 
   /** After a write: true when the kernel has all of it, else remembers that `drained` is owed. */
@@ -187,7 +194,7 @@ export abstract class Carrier implements Transport, TransportCounters {
     const reading = !this.isPaused;
     this.#flags |= PAUSED_BY_RATE;
     if (reading) this.stopReading();
-    this.#home.clock.setTimer(waitMs, () => this.#unpause(PAUSED_BY_RATE));
+    this.#home.clock.setTimer(Math.min(waitMs, rateWaitMsMax), () => this.#unpause(PAUSED_BY_RATE));
   }
 
   #unpause(cause: number): void {

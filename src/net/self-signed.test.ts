@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import test from 'node:test';
 import { connect } from 'node:tls';
 import { integer, objectId, time } from './der.ts';
@@ -18,6 +19,14 @@ test('a self-signed certificate is made once, with a key for its owner only', ()
   const second = ensureSelfSigned(dir.path);
   assert.deepEqual(second, { ...first, created: false });
   assert.deepEqual(readFileSync(second.certFile), bytes);
+});
+
+test('a key is for its owner only also where a file of an interrupted start was not', () => {
+  using dir = new TempDir();
+  writeFileSync(join(dir.path, 'self-signed-key.pem.new'), 'old', { mode: 0o666 });
+  const { keyFile } = ensureSelfSigned(dir.path);
+  assert.equal(statSync(keyFile).mode & 0o777, 0o600);
+  assert.match(readFileSync(keyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----\n/);
 });
 
 test('openssl reads and verifies a self-signed certificate', () => {

@@ -3,7 +3,7 @@
 // an existing pair is never replaced.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -33,7 +33,7 @@ export function ensureSelfSigned(dataDir: string): SelfSigned {
   const keyFile = join(dataDir, 'self-signed-key.pem');
   const certFile = join(dataDir, 'self-signed-cert.pem');
   if (existsSync(keyFile) && existsSync(certFile)) return { keyFile, certFile, created: false };
-  mkdirSync(dataDir, { recursive: true });
+  mkdirSync(dataDir, { recursive: true, mode: 0o750 });
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   writeWhole(keyFile, key, 0o600);
@@ -44,7 +44,9 @@ export function ensureSelfSigned(dataDir: string): SelfSigned {
 // A crash between the two leaves a key without its certificate: the next start makes both anew.
 function writeWhole(file: string, text: string, mode: number): void {
   const fresh = `${file}.new`;
-  writeFileSync(fresh, text, { mode });
+  // A mode holds for a file that is made, not for one that is there.
+  rmSync(fresh, { force: true });
+  writeFileSync(fresh, text, { mode, flag: 'wx' });
   renameSync(fresh, file);
 }
 

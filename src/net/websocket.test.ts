@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import test from 'node:test';
 import { type ClientOptions, WebSocket } from 'ws';
 import { VirtualClock } from '#base/clock';
@@ -183,4 +184,48 @@ test('a client that never asks for an upgrade is closed', async () => {
   clock.advance(15_000);
   await until('the end', () => got.ended() && tried.listener.currentConnections === 0);
   assert.equal(tried.listener.shutdownCounts.get('idle_timeout'), 1);
+});
+
+test('a peer that resets ends a connection that waits, paused, for a write to go away', async () => {
+  const settings = listenerSettings('ws', { ws: plainWs, sendTimeoutClose: false });
+  await using tried = await TriedListener.open(settings, {}, (sink) => {
+    sink.onReceive = () => {
+      assert.equal(sink.transport.write(Buffer.alloc(16 * 1024 * 1024)), false);
+      sink.transport.pause();
+    };
+    sink.onDrained = () => sink.transport.resume();
+  });
+  const socket = connect(tried.port, '127.0.0.1');
+  const ws = await open(tried.port, ['mqtt'], { createConnection: () => socket });
+  ws.pause();
+  // One chunk: the library hands out the second frame although the first one paused it.
+  socket.cork();
+  ws.send(Buffer.from('one'));
+  ws.send(Buffer.from('two'));
+  socket.uncork();
+  const sink = await tried.sink();
+  await until('the first frame', () => sink.bytes.length > 0);
+  socket.resetAndDestroy();
+  await until('the end', () => sink.closedFor !== undefined);
+  assert.equal(sink.bytes.toString(), 'one');
+  assert.equal(tried.listener.currentConnections, 0);
+});
+
+test('a frame that would be waited for longer than a timer can last ends nothing', async () => {
+  const rateLimit = { bytesPerSecond: 1, burst: 1 };
+  const settings = listenerSettings('ws', { ws: plainWs, rateLimit });
+  await using tried = await TriedListener.open(settings, { maxPacketBytes: 4 * 1024 * 1024 });
+  const ws = await open(tried.port);
+  const sink = await tried.sink();
+  // At a byte a second, 3 MiB are 36 days.
+  ws.send(Buffer.alloc(3 * 1024 * 1024));
+  await until('the frame', () => sink.bytes.length > 0);
+  await until('an answer', () => sink.transport.write(Buffer.from('x')));
+  assert.equal(sink.closedFor, undefined);
+  assert.deepEqual(
+    tried.log.events.filter((event) => event.endsWith('.threw')),
+    [],
+  );
+  ws.terminate();
+  sink.transport.destroy();
 });

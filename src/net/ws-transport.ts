@@ -98,6 +98,8 @@ export class WsTransport extends Carrier {
   onClose(): void {
     this.#idle?.forget(this);
     this.#gone = true;
+    // An owner that waits for a write to go away would never resume, and can answer nobody any more.
+    if (this.isPending) this.#held = [];
     if (this.#held.length === 0) this.ended();
   }
 
