@@ -113,12 +113,16 @@ test('a pid with its birth is that process and no other with its number', needsP
 
 test('a broker that was killed and not yet waited for does not run', needsProc, async (t) => {
   const dir = directory(t);
-  const shell = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+  const shell = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(() => shell.kill('SIGKILL'));
   const [said] = (await once(shell.stdout, 'data')) as [Buffer];
   const pid = Number(said.toString());
+  // A shell would wait for its child; what it has become by then does not.
+  const parent = `/proc/${shell.pid}/cmdline`;
+  while (!readFileSync(parent, 'utf8').startsWith('sleep')) await new Promise(setImmediate);
+  process.kill(pid, 'SIGKILL');
   const stat = (): string[] =>
     readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
