@@ -12,6 +12,9 @@ export function banner(settings: Settings, version: string, open: readonly strin
       return `  ${open[i]?.padEnd(28)} ${isAnonymous ? 'anyone may connect' : 'credentials required'}`;
     }),
     `  data in ${settings.node.dataDir}`,
+    ...(settings.listeners.some(({ tls }) => tls !== undefined && tls.certFile === undefined)
+      ? ['  TLS with the self-signed certificate in that directory: self-signed-cert.pem']
+      : []),
   ];
   console.log(lines.join('\n'));
 }

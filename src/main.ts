@@ -1,4 +1,4 @@
-// The composition root: the only file that may import anything. Builds the floors bottom to top,
+// The composition root: with banner.ts and shutdown.ts, the only place that may import anything. Builds the floors bottom to top,
 // opens the listeners, and takes everything down again in the opposite order.
 
 import { systemClock } from '#base/clock';

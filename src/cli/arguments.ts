@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 const commands = {
   start: 'start in the background and wait until it is ready',
   stop: 'stop the broker and wait until it is gone',
-  restart: 'stop, then start',
+  restart: 'stop, then start with the options given now, not those of the last start',
   foreground: 'run in this terminal until Ctrl-C',
   console: 'as foreground, with the log at level debug on the console only',
   ping: 'answer pong when the broker responds; exit code 1 when not',

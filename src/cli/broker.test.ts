@@ -47,12 +47,16 @@ function run(command: string, args: readonly string[]): Promise<Outcome> {
 /** A place of its own: configuration and data directory, and the command around the idle broker. */
 function place(t: TestContext, conf: string) {
   const root = mkdtempSync(join(tmpdir(), 'broker-cli-'));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
   const configFile = join(root, 'broker.conf');
   writeFileSync(configFile, conf);
   const dataDir = join(root, 'data');
   const broker = (...args: string[]): Promise<Outcome> =>
     run(process.execPath, [fixture, ...args, '--config', configFile, '--data-dir', dataDir]);
+  // In this order: without its directory a broker is not found any more, and would stay.
+  t.after(async () => {
+    await broker('stop');
+    rmSync(root, { recursive: true, force: true });
+  });
   return { configFile, dataDir, broker };
 }
 
@@ -109,7 +113,6 @@ test('broker explains itself, and fails with 2 when it is not understood', async
 
 test('broker start, status, ping, pid, restart and stop follow one broker', async (t) => {
   const { broker, dataDir, configFile } = place(t, 'node.name = one@127.0.0.1\nlog.to = console\n');
-  t.after(() => broker('stop'));
   const started = await broker('start');
   assert.equal(started.err, '');
   const pid = /is started: pid (\d+)\n {2}mqtt:tcp 127\.0\.0\.1:1\n$/.exec(started.out)?.[1];
@@ -130,7 +133,7 @@ test('broker start, status, ping, pid, restart and stop follow one broker', asyn
   assert.equal(status.code, 0);
 
   const again = await broker('start');
-  assert.deepEqual([again.code, again.out], [1, `broker is running already: pid ${pid}\n`]);
+  assert.deepEqual(again, { code: 1, out: '', err: `broker is running already: pid ${pid}\n` });
 
   const badRestart = await broker('restart', '--set', 'log.level=loud');
   assert.equal(badRestart.code, 1);
@@ -171,7 +174,6 @@ test('broker start tells why the broker did not start', async (t) => {
 
 test('broker foreground refuses the data directory of a running broker', async (t) => {
   const { broker } = place(t, '');
-  t.after(() => broker('stop'));
   assert.equal((await broker('start')).code, 0);
   const { code, err } = await broker('foreground');
   assert.equal(code, 1);
@@ -186,7 +188,6 @@ test('a pid file that a killed broker left behind does not count', async (t) => 
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   t.after(() => other.kill());
   writeFileSync(join(dataDir, 'broker.pid'), `${other.pid}\n`);
-  t.after(() => broker('stop'));
   assert.equal((await broker('pid')).code, 1);
   assert.equal((await broker('stop')).code, 1);
   const { code, err } = await broker('start');
@@ -201,7 +202,6 @@ test('broker start, ping and stop work in a data directory with a long path', as
   const dataDir = join(root, 'long-'.repeat(30), 'data');
   const broker = (command: string): Promise<Outcome> =>
     run(process.execPath, [fixture, command, '--data-dir', dataDir]);
-  t.after(() => broker('stop'));
   assert.equal((await broker('start')).code, 0);
   assert.deepEqual(await broker('ping'), { code: 0, out: 'pong\n', err: '' });
   assert.equal((await broker('stop')).code, 0);

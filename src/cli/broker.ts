@@ -72,7 +72,7 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   start,
   async stop({ options }) {
     const wasRunning = await stopRunning(loadNodeOnly(options).dataDir);
-    return wasRunning ? print('broker is stopped') : print('broker is not running', 1);
+    return wasRunning ? print('broker is stopped') : fail('broker is not running');
   },
   async restart(context) {
     // A configuration that would not start must not take down what runs.
@@ -82,7 +82,7 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   },
   async ping({ options }) {
     const pulse = await feelPulse(loadNodeOnly(options).dataDir, pulseTimeoutMs);
-    return pulse ? print('pong') : print('broker is not responding', 1);
+    return pulse ? print('pong') : fail('broker is not responding');
   },
   async status({ options }) {
     const { name, dataDir } = loadNodeOnly(options);
@@ -93,7 +93,7 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   },
   async pid({ options }) {
     const pid = runningPid(loadNodeOnly(options).dataDir);
-    return pid === undefined ? print('broker is not running', 1) : print(String(pid));
+    return pid === undefined ? fail('broker is not running') : print(String(pid));
   },
   async 'config check'({ options }) {
     const { listeners, zones } = loadConfig(options).settings;
@@ -117,7 +117,7 @@ async function foreground({ args, options, loadRun }: Context): Promise<number> 
 async function start({ args, options }: Context): Promise<number> {
   const { dataDir } = loadConfig(options).settings.node;
   const other = runningPid(dataDir);
-  if (other !== undefined) return print(`broker is running already: pid ${other}`, 1);
+  if (other !== undefined) return fail(`broker is running already: pid ${other}`);
   const { pid, listeners } = await startDetached(
     process.argv[1] ?? '',
     [
@@ -141,7 +141,8 @@ function withoutConsole(config: LoadedConfig): LoadedConfig {
 
 function statusOf({ node, version: running, pid, startedAtMs, listeners }: Pulse): string {
   const upSeconds = Math.floor((Date.now() - startedAtMs) / 1000);
-  const process = `broker ${running}, pid ${pid}, up ${formatDuration(upSeconds * 1000)}`;
+  const up = upSeconds === 0 ? '0s' : formatDuration(upSeconds * 1000);
+  const process = `broker ${running}, pid ${pid}, up ${up}`;
   return [`Node ${node} is running`, process, ...listeners].join('\n  ');
 }
 
@@ -159,6 +160,12 @@ function version(): string {
 function print(text: string, exitCode = 0): number {
   console.log(text);
   return exitCode;
+}
+
+/** A failure is no answer: `kill $(broker pid)` must not be given words. */
+function fail(text: string): number {
+  console.error(text);
+  return 1;
 }
 
 if (import.meta.main) {

@@ -63,7 +63,7 @@ export const listenerKeys: KeysOf<Common> = {
       'ws.external': '4',
       'wss.external': '4',
     },
-    text: 'Reported by management as it stands here. Accepting connections needs no pool in this broker.',
+    text: 'A number for reports about listeners, nothing else: accepting connections needs no pool in this broker.',
   }),
   // The original ships 16 for wss, which is the number of its acceptors in the wrong line.
   maxConnections: key(`${base}.max_connections`, int(1), '1024', {
@@ -78,7 +78,7 @@ export const listenerKeys: KeysOf<Common> = {
   }),
   maxConnRate: key(`${base}.max_conn_rate`, int(0), '0', {
     shipped: { ...everywhere('1000'), 'ssl.external': '500' },
-    text: 'Most new connections per second; what comes above it waits. 0: no limit.',
+    text: 'Most new connections per second; what comes above it waits, as many as backlog, and is refused beyond. 0: no limit.',
   }),
   zone: key(`${base}.zone`, matching(/^[a-z0-9_-]+$/, 'the name of a zone'), 'external', {
     shipped: { ...everywhere('external'), 'tcp.internal': 'internal' },

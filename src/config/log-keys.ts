@@ -30,7 +30,7 @@ export const logKeys: KeysOf<Omit<LogSettings, 'levelFiles'>> = {
   }),
   dir: key('log.dir', text('the path of a directory'), 'log', {
     shipped: 'log',
-    text: 'Directory of the log files; made when missing. A relative path starts at the directory that holds etc/.',
+    text: 'Directory of the log files; made when missing. A relative path starts at the directory of the installation.',
   }),
   file: key('log.file', fileName, 'broker.log', {
     shipped: 'broker.log',

@@ -63,6 +63,6 @@ export const mqttKeys: KeysOf<Pick<ZoneSettings, MqttFields>> = {
   ),
   ignoreLoopDeliver: key('mqtt.ignore_loop_deliver', truth, 'false', {
     shipped: 'false',
-    text: 'Whether a client gets none of its own messages, as No Local does for one subscription of MQTT 5.',
+    text: 'Whether clients before MQTT 5 get none of their own messages; those of MQTT 5 say so by No Local. Shared subscriptions are not concerned.',
   }),
 };

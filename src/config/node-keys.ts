@@ -18,7 +18,7 @@ export const nodeKeys: KeysOf<NodeSettings> = {
     shipped: 'data',
     text:
       'Directory of everything that must outlive the process; made when missing. Two brokers on ' +
-      'one machine need two directories. A relative path starts at the directory that holds etc/.',
+      'one machine need two directories. A relative path starts at the directory of the installation.',
   }),
   maxClients: key('node.max_clients', int(1), '1024000', {
     shipped: '1024000',

@@ -18,7 +18,7 @@ A key can be set in four places. The later one wins:
 4. the command line: \`--set key=value\`, as often as wanted (\`--set listener.ws.external=off\`).
 
 \`--data-dir DIR\` is \`node.data_dir\` before all of these. Relative paths in the configuration start
-at the directory that holds \`etc/\`; those of \`--config\` and \`--data-dir\` at the current one.
+at the directory of the installation; those of \`--config\` and \`--data-dir\` at the current one.
 
 An unknown key or a bad value stops the start. All problems are told at once, each with its place,
 what was found and what is allowed. \`bin/broker config check\` tells them without a start, and

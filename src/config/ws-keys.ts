@@ -26,7 +26,7 @@ export const wsKeys: KeysOf<Omit<WsSettings, 'deflate'>> = {
   }),
   verifyProtocolHeader: key(`${base}.verify_protocol_header`, flag, 'on', {
     shipped: everyWs('on'),
-    text: 'Whether the client has to offer a subprotocol that begins with mqtt, as the protocol asks.',
+    text: 'Whether the client has to offer one of the subprotocols mqtt, mqttv3.1, mqttv3.1.1, mqttv5, as the protocol asks.',
   }),
   proxyAddressHeader: optionalKey(`${base}.proxy_address_header`, headerName, {
     sample: 'X-Forwarded-For',

@@ -84,8 +84,8 @@ export const zoneKeys: KeysOf<Omit<ZoneSettings, 'name'>> = {
   maxInflight: key('zone.$.max_inflight', int(0, 65_535), '0', {
     shipped: both('32'),
     text:
-      'Most QoS 1 and 2 messages sent to a client and not yet acknowledged. 0: no limit but the ' +
-      "protocol's 65535. An MQTT 5 client's own Receive Maximum holds as well.",
+      'Most QoS 1 and 2 messages sent to a client before MQTT 5 and not yet acknowledged. 0: no limit ' +
+      "but the protocol's 65535. A client of MQTT 5 says it itself, by its Receive Maximum.",
   }),
   retryIntervalMs: key('zone.$.retry_interval', durationMs(), '20s', {
     shipped: external('20s'),

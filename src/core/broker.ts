@@ -11,6 +11,7 @@ import { Hooks } from '#hooks/runner';
 import type { Channel } from './channel.ts';
 import { Connection } from './connection.ts';
 import type { Core } from './context.ts';
+import { Drops } from './drops.ts';
 import { ExpressLane } from './express-lane.ts';
 import type { Message } from './message.ts';
 import { Metrics } from './metrics.ts';
@@ -132,7 +133,10 @@ function buildCore({ settings, clock, log, store, peers }: BrokerOptions): Core 
     });
   });
   const subscriptions = new Subscriptions(router, stats, store);
-  const sessions = new Sessions({ metrics, hooks, timers, store }, { router, wills, stats, peers });
+  const sessions = new Sessions(
+    { metrics, hooks, timers, store, drops: new Drops({ metrics, hooks, timers, log }) },
+    { router, wills, stats, peers },
+  );
   const express = new ExpressLane({ router, metrics, peers, hooks, nowMs: () => timers.nowMs });
   hooks.onChange = () => express.reconsider();
   return {

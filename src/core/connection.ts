@@ -53,7 +53,7 @@ const handlers: readonly (OnFrame | undefined)[] = handlerTable({
   auth: decoded<AuthPacket>(Metric.authReceived, onAuth),
 });
 
-/** Before the session is open: CONNECT, then only what enhanced authentication needs. */
+/** The first packet of a connection, and no other. */
 const firstHandler = decoded<ConnectPacket>(Metric.connect, onConnect);
 
 export class Connection extends WheelTimer implements TransportSink, FrameSink, ChannelWatch {
@@ -115,6 +115,8 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
     const { channel } = this;
     if (!this.#hasConnected) {
       if (type !== packetTypes.connect) {
+        const { address } = channel.transport.peer;
+        channel.core.log.info('connect.missing', { peer: address, packetType: type });
         channel.close('proto_not_connected'); // [MQTT-3.1.0-1]
         return undefined;
       }

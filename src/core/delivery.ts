@@ -22,8 +22,8 @@ export interface Link {
   /** The layout of frames that may be sent as they came: 4 (v3.1 and v3.1.1), 5, or 0 for none. */
   readonly rawVersion: 0 | 4 | 5;
   /**
-   * Sends whole QoS 0 frames as they came. `piece` is memory that may be shared, when it pays.
-   * False: over the client's bound, nothing was taken.
+   * Sends whole QoS 0 frames as they came. False: over the client's bound, or older QoS 0 messages
+   * wait in the queue; nothing was taken.
    */
   sendRun(run: FrameRun): boolean;
   sendPublish(
@@ -45,8 +45,11 @@ export interface Link {
   evict(reason: 'conflict' | 'discard' | 'kicked'): void;
 }
 
-/** What became of a PUBLISH given to a link; gone: the link is closed, nothing was sent. */
-export type Sent = 'sent' | 'too_large' | 'dropped' | 'gone';
+/**
+ * What became of a PUBLISH given to a link. hidden: it lies outside the client's mountpoint; dropped: a
+ * hook said so; gone: the link is closed. In all these cases nothing was sent.
+ */
+export type Sent = 'sent' | 'too_large' | 'hidden' | 'dropped' | 'gone';
 
 /** Consecutive QoS 0 frames of one topic in a read buffer. */
 export interface FrameRun {

@@ -110,7 +110,7 @@ export class ExpressLane {
       const { link } = delivery.session;
       if (link !== null && link.rawVersion === rawVersion && link.sendRun(run)) continue;
       messages ??= this.#messagesOf(run, route, sender);
-      for (const message of messages) unpromised(delivery.session.deliver(message, delivery));
+      for (const message of messages) unpromised(this.#router.deliver(message, delivery));
     }
     run.bytes = noBytes;
     run.piece = null;

@@ -40,8 +40,9 @@ export class Message implements MessageView {
   #payloadStart = 0;
   #payloadEnd = 0;
   #isBorrowed = false;
-  /** The frame it came in, or -1; valid for receivers of the same layout. */
+  /** Where what is kept begins: the frame it came in, or the payload alone. */
   #frameStart = 0;
+  /** The layout of that frame, which receivers of the same layout are sent; -1: no frame. */
   #frameLayout = -1;
   #frameIdAt = 0;
   #encoded: (Buffer | undefined)[] | undefined;

@@ -110,7 +110,10 @@ function judge(attempt: ConnectAttempt, verdict: AuthVerdict | 'ignore'): void {
   if (verdict === 'ignore') {
     attempt.isAnonymous = true;
     if (!attempt.channel.zone.allowAnonymous) {
-      attempt.refuse(Reason.notAuthorized, 'Cannot connect anonymously: credentials are required');
+      attempt.refuse(
+        Reason.notAuthorized,
+        'Cannot connect: anonymous clients are not allowed, and nobody vouched for this one',
+      );
     }
   } else if (!verdict.allow) {
     attempt.refuse(verdict.reasonCode, verdict.text ?? 'Cannot connect: authentication failed');
@@ -169,7 +172,7 @@ function settleClient(attempt: ConnectAttempt): undefined {
   }
 }
 
-/** A will that could not be published later is refused now (mosquitto#3552's class). */
+/** A will that could not be published later, for want of rights or by its form, is refused now. */
 function checkWill(attempt: ConnectAttempt): Wait {
   const { channel, packet } = attempt;
   const { will } = packet;
@@ -254,6 +257,13 @@ function openSession(attempt: ConnectAttempt): undefined {
     channel.close('packet_too_large');
     return;
   }
+  core.log.debug('client.connected', {
+    clientId,
+    username,
+    peer: channel.publisher.address,
+    version: packet.version,
+    isPresent,
+  });
   core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
   if (channel.isClosed) return; // by a hook
   core.hooks.tell('client.connected', channel.publisher, Reason.success);

@@ -1,7 +1,7 @@
 // A PUBLISH from a client: from the frame in the read buffer to the acknowledgement. The stages
-// stand below in the order in which things happen. QoS 0 publishes that nothing but subscribers
-// waits for never come here: express-lane.ts takes them. Law: the acknowledgement is written after
-// the message was accepted for everybody it concerns, never before.
+// stand below in the order in which things happen. Each publish is offered to express-lane.ts first,
+// which takes QoS 0 ones that nothing but subscribers waits for. Law: the acknowledgement is written
+// after the message was accepted for everybody it concerns, never before.
 
 import { isUtf8 } from 'node:buffer';
 import type { Properties, QoS } from '#wire/packet';
@@ -59,7 +59,10 @@ class Inbound implements Staged {
   }
 }
 
-/** An inbound PUBLISH, in the order things happen to it. Add a stage here or nowhere. */
+/**
+ * An inbound PUBLISH, in the order things happen to it. Add a stage here or nowhere.
+ * NOTE: `isOrdinary` passes all but the last one by; a new stage has to be asked about there too.
+ */
 const publishStages: readonly Stage<Inbound>[] = [
   checkLimits,
   paceClient,

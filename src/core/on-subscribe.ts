@@ -188,11 +188,12 @@ function answer(
     reasonCodes: channel.isV5 ? codes : codes.map((code) => (code >= 0x80 ? 0x80 : code)),
     properties: {},
   });
-  const { hooks, retained } = channel.core;
+  const { hooks, retained, log } = channel.core;
   for (const one of entered) {
     const { filter, qos, routed } = one.subscription;
     if (wantsRetained(one)) channel.replay(new Replay(retained, filter, routed, one.delivery));
     const isNew = one.before === undefined;
+    log.debug('client.subscribed', { clientId: channel.publisher.clientId, filter, qos });
     hooks.tell('session.subscribed', channel.publisher, { filter, qos, isNew });
   }
   const isDenied = codes.includes(Reason.notAuthorized);

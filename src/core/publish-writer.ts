@@ -117,7 +117,7 @@ function writeOwn(
   nowMs: number,
 ): Sent {
   // `#` under a mountpoint matches its parent too, which is not this client's to see.
-  if (!message.topic.startsWith(to.mountpoint)) return 'dropped';
+  if (!message.topic.startsWith(to.mountpoint)) return 'hidden';
   const topic = unmount(to.mountpoint, message.topic);
   const properties: Properties = { ...message.properties };
   if (properties.messageExpirySeconds !== undefined) {

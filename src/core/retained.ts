@@ -8,6 +8,7 @@ import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
 import type { Store, Wait } from './ports.ts';
 import type { Stats } from './stats.ts';
+import { unpromised } from './wait.ts';
 
 interface Kept {
   readonly message: Message;
@@ -132,6 +133,6 @@ export class Retained {
 
   /** What nobody waits for: a failure of the store leaves an expired record, which expires again. */
   #forget(topic: string): void {
-    this.delete(topic)?.catch((error: unknown) => this.#onRefused(topic, String(error)));
+    unpromised(this.delete(topic));
   }
 }

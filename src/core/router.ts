@@ -155,7 +155,7 @@ export class Router {
     let wait: Wait;
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as Delivery;
-      const stored = this.#deliver(message, delivery);
+      const stored = this.deliver(message, delivery);
       if (stored !== undefined) wait = bothWaits(wait, stored);
     }
     for (let i = 0; i < groups.length; i++) {
@@ -170,7 +170,8 @@ export class Router {
     return deliveries.length + groups.length;
   }
 
-  #deliver(message: Message, delivery: Delivery): Wait {
+  /** To one session. A throw is our fault, and must not become the publisher's or the others'. */
+  deliver(message: Message, delivery: Delivery): Wait {
     try {
       return delivery.session.deliver(message, delivery);
     } catch (error) {

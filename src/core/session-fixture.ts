@@ -2,6 +2,7 @@
 // matter to nobody filled in. A FakeLink remembers what it was asked to send and answers as told.
 
 import { VirtualClock } from '#base/clock';
+import { nullLogger } from '#base/log';
 import { TimerWheel } from '#base/timers';
 import type { Properties, QoS } from '#wire/packet';
 import { loadSettings } from '#config/load';
@@ -9,6 +10,7 @@ import type { ZoneSettings } from '#config/settings';
 import { Hooks } from '#hooks/runner';
 import type { ClientInfo, DropReason } from '#hooks/table';
 import type { Delivery, FrameRun, Link, Sent, Subscriber } from './delivery.ts';
+import { Drops } from './drops.ts';
 import { Message, type Publisher } from './message.ts';
 import { Metrics } from './metrics.ts';
 import type { Peers, Store, Wait } from './ports.ts';
@@ -210,7 +212,9 @@ export function sessionBench(
   hooks.on('message.dropped', 'bench', ({ payload }, reason) => {
     dropped.push({ payload: payload.toString(), reason });
   });
-  const parts = { metrics, hooks, timers, store: { ...forgetfulStore, ...options.store } };
+  const store = { ...forgetfulStore, ...options.store };
+  const drops = new Drops({ metrics, hooks, timers, log: nullLogger });
+  const parts = { metrics, hooks, timers, store, drops };
   const { expirySeconds = 0 } = options;
   const owner = {
     clientId: 's',

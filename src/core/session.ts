@@ -17,6 +17,7 @@ import {
   type Sent,
   type Subscriber,
 } from './delivery.ts';
+import type { Drops } from './drops.ts';
 import { Inflight, type InflightEntry, Phase } from './inflight.ts';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
@@ -31,6 +32,7 @@ export interface SessionParts {
   readonly hooks: Hooks;
   readonly timers: TimerWheel;
   readonly store: Store;
+  readonly drops: Drops;
 }
 
 /** Whose session it is, and how long it lives without a connection. */
@@ -44,7 +46,7 @@ export interface SessionOwner {
   readonly expirySeconds: number;
 }
 
-/** A packet id that the other side does not know, or the wrong acknowledgement for it. */
+/** unknown: we sent nothing with this packet id, or nothing that this acknowledges. */
 export type AckOutcome = 'done' | 'unknown';
 
 /** Messages in flight that may lie in blocks shared with others; the rest get memory of their own. */
@@ -108,6 +110,7 @@ export class Session implements Subscriber {
     return this.expirySeconds > 0;
   }
 
+  /** A QoS 1 or 2 message would be sent now: nothing older waits for the window. */
   get isReady(): boolean {
     return (
       this.link !== null &&
@@ -142,7 +145,7 @@ export class Session implements Subscriber {
     }
     if (qos === 0 && this.#waitingQos0 === 0) {
       if (!link.hasRoom(sizeOf(message))) this.drop(message, 'outbox_full');
-      else this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+      else this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
       return undefined;
     }
     if (qos > 0 && this.isReady && link.hasRoom(sizeOf(message))) {
@@ -170,7 +173,7 @@ export class Session implements Subscriber {
     const { link } = this;
     if (link === null) return;
     const qos = this.#qosFor(message, delivery);
-    if (qos === 0) this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+    if (qos === 0) this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
     else this.#send(link, message, delivery, qos);
   }
 
@@ -194,9 +197,9 @@ export class Session implements Subscriber {
   }
 
   /** It cannot be sent to this client at all. A hook may even have ended the session meanwhile. */
-  #abandon(packetId: number, sent: 'too_large' | 'dropped', message: Message): void {
+  #abandon(packetId: number, sent: 'too_large' | 'hidden' | 'dropped', message: Message): void {
     if (this.inflight.get(packetId)?.message === message) this.inflight.delete(packetId);
-    this.#sent(sent, message);
+    this.#account(sent, message);
   }
 
   #enqueue(message: Message, delivery: Delivery, qos: QoS): void {
@@ -210,20 +213,17 @@ export class Session implements Subscriber {
     }
   }
 
-  #sent(sent: Sent, message: Message): void {
+  /** Sent, or counted as dropped with its reason. */
+  #account(sent: Sent, message: Message): void {
     if (sent === 'sent') this.delivered++;
     else if (sent === 'too_large')
-      this.drop(message, 'too_large'); // [MQTT-3.1.2-25]
-    else this.drop(message, sent === 'gone' ? 'qos0_offline' : 'refused_by_hook');
+      this.drop(message, sent); // [MQTT-3.1.2-25]
+    else if (sent === 'dropped') this.drop(message, 'refused_by_hook');
+    else if (sent === 'gone') this.drop(message, 'qos0_offline');
   }
 
   drop(message: Message, reason: DropReason): void {
-    const { metrics, hooks } = this.#parts;
-    if (reason !== 'no_local') metrics.add(Metric.messagesDropped);
-    if (reason === 'expired') metrics.add(Metric.messagesExpired);
-    if (hooks.lists['message.dropped'] !== null) {
-      hooks.tell('message.dropped', message.own(), reason, this.clientId);
-    }
+    this.#parts.drops.count(this.clientId, message, reason);
   }
 
   /** Sends what waits, as far as window and outbox allow: first what was under way before. */
@@ -255,7 +255,7 @@ export class Session implements Subscriber {
     } else if (qos > 0) {
       this.#send(link, message, delivery, qos as 1 | 2);
     } else {
-      this.#sent(link.sendPublish(message, delivery, 0, 0, false), message);
+      this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
     }
   }
 
