@@ -35,13 +35,12 @@ import { refuseFirst } from './refuse-first.ts';
 
 type OnFrame = (channel: Channel, bytes: Buffer, start: number, body: number, end: number) => Wait;
 
-/** Handlers by packet type; a type that only servers send has none. */
+/** Handlers by packet type. PUBLISH goes past the table; a type that only servers send has none. */
 const handlers: readonly (OnFrame | undefined)[] = handlerTable({
   connect: () => {
     // [MQTT-3.1.0-2]
     throw new ProtocolError(Reason.protocolError, 'Cannot take a second CONNECT');
   },
-  publish: onPublish,
   puback: onAcknowledgement,
   pubrec: onAcknowledgement,
   pubrel: onAcknowledgement,

@@ -262,7 +262,7 @@ function openSession(attempt: ConnectAttempt): undefined {
     username,
     peer: channel.publisher.address,
     version: packet.version,
-    isPresent,
+    sessionPresent: isPresent,
   });
   core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
   if (channel.isClosed) return; // by a hook

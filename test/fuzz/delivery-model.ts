@@ -80,7 +80,9 @@ export class SessionRecord {
     }
     const count = (this.counts.get(key) ?? 0) + 1;
     this.counts.set(key, count);
-    if (count === 1 && !topic.startsWith('s/')) this.#checkOrder(sent);
+    // Of a message that its publisher sent twice, a QoS 0 receiver may have lost the first copy.
+    const isSecondCopy = packet.qos === 0 && sent.isDisturbed;
+    if (count === 1 && !topic.startsWith('s/') && !isSecondCopy) this.#checkOrder(sent);
   }
 
   /** [MQTT-4.6.0-5], by the first arrival of each message. */
