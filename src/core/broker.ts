@@ -135,7 +135,7 @@ function buildCore({ settings, clock, log, store, peers }: BrokerOptions): Core 
   const subscriptions = new Subscriptions(router, stats, store);
   const sessions = new Sessions(
     { metrics, hooks, timers, store, drops: new Drops({ metrics, hooks, timers, log }) },
-    { router, wills, stats, peers },
+    { subscriptions, wills, stats, peers },
   );
   const express = new ExpressLane({ router, metrics, peers, hooks, nowMs: () => timers.nowMs });
   hooks.onChange = () => express.reconsider();

@@ -5,7 +5,15 @@
 import { describeError } from '#base/errors';
 import type { TokenBucket } from '#base/token-bucket';
 import { encodePacket } from '#wire/encode';
-import type { Packet, PacketType, Properties, ProtocolVersion, QoS, Will } from '#wire/packet';
+import type {
+  AckPacket,
+  Packet,
+  PacketType,
+  Properties,
+  ProtocolVersion,
+  QoS,
+  Will,
+} from '#wire/packet';
 import { Reason, reasonWord } from '#wire/reason-codes';
 import type { ZoneSettings } from '#config/settings';
 import type { ClientInfo } from '#hooks/table';
@@ -38,10 +46,10 @@ const acks = {
   pubcomp: [0x70, Metric.pubcompSent],
 } as const;
 const sentMetrics: { readonly [T in SentPacketType]: number } = {
-  puback: Metric.pubackSent,
-  pubrec: Metric.pubrecSent,
-  pubrel: Metric.pubrelSent,
-  pubcomp: Metric.pubcompSent,
+  puback: acks.puback[1],
+  pubrec: acks.pubrec[1],
+  pubrel: acks.pubrel[1],
+  pubcomp: acks.pubcomp[1],
   connack: Metric.connack,
   suback: Metric.suback,
   unsuback: Metric.unsuback,
@@ -80,7 +88,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   /** Asked for on every packet, hence beside `version`. */
   isV5 = false;
   isBridge = false;
-  /** Set once the client is known. */
+  /** Undefined until CONNECT says who it is. */
   client: ClientInfo | undefined;
   session: Session | undefined;
   will: Will | undefined;
@@ -147,6 +155,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     return this.state === 'closed';
   }
 
+  /** The client once it is known: who publishes, subscribes, and is told to hooks. */
   get publisher(): ClientInfo {
     return this.client as ClientInfo;
   }
@@ -184,12 +193,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   }
 
   /** The common acknowledgement is four bytes; a reason or a text makes it a packet of its own. */
-  sendAck(
-    type: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp',
-    packetId: number,
-    reasonCode: number,
-    text?: string,
-  ): void {
+  sendAck(type: AckPacket['type'], packetId: number, reasonCode: number, text?: string): void {
     if (this.state === 'closed') return;
     if (this.isV5 && reasonCode !== 0) {
       this.send({ type, packetId, reasonCode, properties: this.problem(text) });
@@ -257,12 +261,11 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
       run.piece ??= Buffer.from(run.bytes.subarray(run.start, run.end));
       this.outbox.share(run.piece);
     }
-    const { counts } = this.core.metrics;
     const { count } = run;
     this.session.delivered += count;
     this.sentMessages += count;
     this.sentPackets += count;
-    (counts[Metric.qos0Sent] as number) += count;
+    this.core.metrics.add(Metric.qos0Sent, count);
     return true;
   }
 

@@ -4,6 +4,7 @@
 // protocol version at the other end, an absent client) goes by on-publish.ts, message by message.
 // Law: a run ends before anything else of its connection is handled, so order is kept.
 
+import { PacketReader } from '#wire/packet-reader';
 import type { Hooks } from '#hooks/runner';
 import type { Delivery, FrameRun } from './delivery.ts';
 import { Message, type Publisher } from './message.ts';
@@ -98,11 +99,10 @@ export class ExpressLane {
     const run = this.#run;
     const { count } = run;
     this.#route = null;
-    const { counts } = this.#metrics;
     sender.receivedMessages += count;
-    (counts[Metric.qos0Received] as number) += count;
+    this.#metrics.add(Metric.qos0Received, count);
     const { deliveries } = route;
-    if (deliveries.length === 0) (counts[Metric.messagesDropped] as number) += count;
+    if (deliveries.length === 0) this.#metrics.add(Metric.messagesDropped, count);
     let messages: Message[] | undefined;
     const rawVersion = sender.isV5 ? 5 : 4;
     for (let i = 0; i < deliveries.length; i++) {
@@ -122,15 +122,10 @@ export class ExpressLane {
     const nowMs = this.#nowMs();
     const { bytes } = run;
     for (let at = run.start; at < run.end; ) {
-      let body = at + 1;
-      let length = 0;
-      for (let shift = 0; ; shift += 7) {
-        const digit = bytes[body++] as number;
-        length |= (digit & 0x7f) << shift;
-        if (digit < 0x80) break;
-      }
-      const payload = body + 2 + route.bytes.length + (sender.isV5 ? 1 : 0);
-      const end = body + length;
+      const reader = new PacketReader(bytes, at + 1, run.end);
+      const length = reader.varint();
+      const payload = reader.at + 2 + route.bytes.length + (sender.isV5 ? 1 : 0);
+      const end = reader.at + length;
       messages.push(
         Message.borrowed(
           route.topic,

@@ -4,10 +4,9 @@
 
 import { CallbackTimer } from '#base/timers';
 import type { Peers } from './ports.ts';
-import type { Router } from './router.ts';
 import { Session, type SessionOwner, type SessionParts } from './session.ts';
 import type { Stats } from './stats.ts';
-import type { Subscription } from './subscription.ts';
+import type { Subscriptions } from './subscriptions.ts';
 import type { Wills } from './wills.ts';
 
 export interface OpenRequest extends SessionOwner {
@@ -18,17 +17,17 @@ export class Sessions {
   readonly #byId = new Map<string, Session>();
   readonly #expiring = new Map<Session, CallbackTimer>();
   readonly #parts: SessionParts;
-  readonly #router: Router;
+  readonly #subscriptions: Subscriptions;
   readonly #wills: Wills;
   readonly #stats: Stats;
   readonly #peers: Peers;
 
   constructor(
     parts: SessionParts,
-    others: { router: Router; wills: Wills; stats: Stats; peers: Peers },
+    others: { subscriptions: Subscriptions; wills: Wills; stats: Stats; peers: Peers },
   ) {
     this.#parts = parts;
-    this.#router = others.router;
+    this.#subscriptions = others.subscriptions;
     this.#wills = others.wills;
     this.#stats = others.stats;
     this.#peers = others.peers;
@@ -65,9 +64,7 @@ export class Sessions {
   }
 
   #resume(session: Session, request: OpenRequest): { session: Session; isPresent: boolean } {
-    const timer = this.#expiring.get(session);
-    if (timer !== undefined) this.#parts.timers.cancel(timer);
-    this.#expiring.delete(session);
+    this.#stopExpiry(session);
     this.#wills.cancel(session.clientId);
     session.cleanStart = false;
     this.setExpiry(session, request.expirySeconds);
@@ -100,14 +97,11 @@ export class Sessions {
   terminate(session: Session, reason: string): void {
     if (this.#byId.get(session.clientId) !== session) return;
     this.#byId.delete(session.clientId);
-    const timer = this.#expiring.get(session);
-    if (timer !== undefined) this.#parts.timers.cancel(timer);
-    this.#expiring.delete(session);
+    this.#stopExpiry(session);
     const unfinished = session.takeUnfinished();
-    for (const subscription of session.subscriptions.values()) this.#drop(session, subscription);
+    this.#subscriptions.clear(session);
     const wasDurable = session.isDurable;
     session.clear();
-    session.subscriptions.clear();
     const { nowMs } = this.#parts.timers;
     for (const { message, delivery } of unfinished) {
       if (message.isExpired(nowMs)) session.drop(message, 'expired');
@@ -120,10 +114,10 @@ export class Sessions {
     this.#parts.hooks.tell('session.terminated', session.clientId, session.username, reason);
   }
 
-  #drop(session: Session, { routed, group }: Subscription): void {
-    this.#router.remove(routed, group, session);
-    this.#stats.move('subscriptions', -1);
-    if (group !== undefined) this.#stats.move('subscriptions/shared', -1);
+  #stopExpiry(session: Session): void {
+    const timer = this.#expiring.get(session);
+    if (timer !== undefined) this.#parts.timers.cancel(timer);
+    this.#expiring.delete(session);
   }
 }
 

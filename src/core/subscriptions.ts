@@ -45,6 +45,15 @@ export class Subscriptions {
     return { removed: subscription, wait };
   }
 
+  /** All of a session that ends. */
+  clear(session: Session): void {
+    for (const subscription of session.subscriptions.values()) {
+      this.#router.remove(subscription.routed, subscription.group, session);
+      this.#count(subscription, -1);
+    }
+    session.subscriptions.clear();
+  }
+
   #count({ group }: Subscription, by: number): void {
     this.#stats.move('subscriptions', by);
     if (group !== undefined) this.#stats.move('subscriptions/shared', by);

@@ -21,6 +21,7 @@ import type { Listener } from '#net/listener';
 import { openListeners } from '#net/open-listeners';
 import { MemoryStore } from '#store/memory';
 import { type ConnectOptions, RawClient } from './raw-client.ts';
+import { Watch } from './watch.ts';
 
 export interface Overrides {
   zone?: Partial<ZoneSettings>;
@@ -67,7 +68,7 @@ export class TestBroker implements AsyncDisposable {
   readonly #parts: Parts;
   readonly #clients: RawClient[] = [];
   readonly #ended: Set<string> = new Set();
-  readonly #watchers: Set<() => void> = new Set();
+  readonly #watch = new Watch();
   #named = 0;
 
   constructor(parts: Parts) {
@@ -78,7 +79,7 @@ export class TestBroker implements AsyncDisposable {
     this.webSocketPort = webSocket?.boundPort ?? 0;
     this.broker.hooks.on('client.disconnected', 'test', ({ clientId }) => {
       this.#ended.add(clientId);
-      for (const look of this.#watchers) look();
+      this.#watch.wake();
     });
   }
 
@@ -135,20 +136,9 @@ export class TestBroker implements AsyncDisposable {
   }
 
   async #seeEnd(clientId: string, deadlineMs: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const look = (): void => {
-      if (this.#ended.has(clientId)) resolve();
-    };
-    const late = new Error(`Cannot see the end of "${clientId}": connected after ${deadlineMs} ms`);
-    const timer = setTimeout(() => reject(late), deadlineMs);
-    this.#watchers.add(look);
-    look();
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#watchers.delete(look);
-    }
+    const late = `Cannot see the end of "${clientId}": connected after ${deadlineMs} ms`;
+    const look = (): true | undefined => (this.#ended.has(clientId) ? true : undefined);
+    await this.#watch.until(look, deadlineMs, () => new Error(late));
   }
 }
 

@@ -21,6 +21,7 @@ import type {
   SubackPacket,
   SubscribeFilter,
 } from '#wire/packet';
+import { Watch } from './watch.ts';
 
 type Having<P, T> = P extends { type: infer K } ? (T extends K ? P : never) : never;
 export type PacketOf<T extends PacketType> = Having<Packet, T>;
@@ -55,7 +56,7 @@ export class RawClient implements AsyncDisposable {
   #closed = false;
   #failure: Error | undefined;
   #lastPacketId = 0;
-  readonly #watchers = new Set<() => void>();
+  readonly #watch = new Watch();
 
   static async open(port: number, version: ProtocolVersion = 5): Promise<RawClient> {
     const socket = createConnection({ port, host: '127.0.0.1', noDelay: true });
@@ -71,7 +72,7 @@ export class RawClient implements AsyncDisposable {
     socket.on('error', () => undefined);
     socket.on('close', () => {
       this.#closed = true;
-      this.#wake();
+      this.#watch.wake();
     });
   }
 
@@ -307,7 +308,7 @@ export class RawClient implements AsyncDisposable {
     } catch (cause) {
       this.#failure ??= new Error('Cannot decode what the server sent', { cause });
     }
-    this.#wake();
+    this.#watch.wake();
   }
 
   async #take(
@@ -329,30 +330,18 @@ export class RawClient implements AsyncDisposable {
     label: string,
     deadlineMs = defaultDeadlineMs,
   ): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const give = (why: string): void => {
+    const inVain = (why: string): Error => {
       const got = this.#inbox.map((received) => describe(received.packet)).join(', ');
-      reject(new Error(`Cannot receive ${label}: ${why}, received ${got || 'nothing'}`));
+      return new Error(`Cannot receive ${label}: ${why}, received ${got || 'nothing'}`);
     };
-    const attempt = (): void => {
+    const attempt = (): T | undefined => {
       const found = look();
-      if (found !== undefined) resolve(found);
-      else if (this.#failure !== undefined) reject(this.#failure);
-      else if (this.#closed) give('the server closed the connection');
+      if (found !== undefined) return found;
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#closed) throw inVain('the server closed the connection');
+      return undefined;
     };
-    const timer = setTimeout(() => give(`${deadlineMs} ms are over`), deadlineMs);
-    this.#watchers.add(attempt);
-    attempt();
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#watchers.delete(attempt);
-    }
-  }
-
-  #wake(): void {
-    for (const attempt of this.#watchers) attempt();
+    return this.#watch.until(attempt, deadlineMs, () => inVain(`${deadlineMs} ms are over`));
   }
 }
 

@@ -2,12 +2,13 @@
 // waits without a deadline, and who waits in vain is told what came instead.
 
 import { describeError } from '#base/errors';
+import { Watch } from '#test/watch';
 
 export const defaultDeadlineMs = 10_000;
 
 export class Inbox<T> {
   readonly #items: T[] = [];
-  readonly #watchers: Set<() => void> = new Set();
+  readonly #watch = new Watch();
   readonly #show: (item: T) => string;
   #end: Error | undefined;
 
@@ -22,13 +23,13 @@ export class Inbox<T> {
 
   put(item: T): void {
     this.#items.push(item);
-    this.#wake();
+    this.#watch.wake();
   }
 
   /** Nothing more will come: whoever waits fails, with this. */
   end(why: Error): void {
     this.#end ??= why;
-    this.#wake();
+    this.#watch.wake();
   }
 
   /** Takes the first that passes out, now or when it comes. */
@@ -57,29 +58,16 @@ export class Inbox<T> {
   }
 
   async #until<R>(label: string, look: () => R | undefined, deadlineMs: number): Promise<R> {
-    const { promise, resolve, reject } = Promise.withResolvers<R>();
-    const give = (why: string): void => {
+    const inVain = (why: string): Error => {
       const last = this.#items.slice(-20).map(this.#show).join('\n  ');
       const got = `${this.#items.length} waiting${last === '' ? '' : `, the last of them:\n  ${last}`}`;
-      reject(new Error(`Cannot wait for ${label}: ${why}; ${got}`));
+      return new Error(`Cannot wait for ${label}: ${why}; ${got}`);
     };
-    const attempt = (): void => {
+    const attempt = (): R | undefined => {
       const found = look();
-      if (found !== undefined) resolve(found);
-      else if (this.#end !== undefined) give(describeError(this.#end));
+      if (found === undefined && this.#end !== undefined) throw inVain(describeError(this.#end));
+      return found;
     };
-    const timer = setTimeout(() => give(`${deadlineMs} ms are over`), deadlineMs);
-    this.#watchers.add(attempt);
-    attempt();
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#watchers.delete(attempt);
-    }
-  }
-
-  #wake(): void {
-    for (const attempt of this.#watchers) attempt();
+    return this.#watch.until(attempt, deadlineMs, () => inVain(`${deadlineMs} ms are over`));
   }
 }
