@@ -1,28 +1,19 @@
 // The composition root: with banner.ts and shutdown.ts, the only place that may import anything. Builds the floors bottom to top,
 // opens the listeners, and takes everything down again in the opposite order.
 
-import { systemClock } from '#base/clock';
 import { openLog } from '#base/log';
 import { notifySupervisor } from '#base/supervisor';
-import { Broker } from '#core/broker';
-import { Alone } from '#cluster/alone';
 import { openListeners } from '#net/open-listeners';
-import { MemoryStore } from '#store/memory';
 import { banner } from './banner.ts';
 import type { RunOptions } from './cli/run-options.ts';
 import { closeInOrder } from './shutdown.ts';
+import { openStoredBroker } from './stored-broker.ts';
 
 /** Runs a broker until it is told to stop. */
 export async function run(options: RunOptions): Promise<void> {
   const { settings, version, stopping } = options;
   await using log = openLog(settings.log);
-  const broker = new Broker({
-    settings,
-    clock: systemClock,
-    log,
-    store: new MemoryStore(),
-    peers: new Alone(),
-  });
+  const { broker, store } = await openStoredBroker(settings, log);
   const listeners = await openListeners(settings, {
     log: log.child({ part: 'net' }),
     accept: (transport, face) => broker.accept(transport, face),
@@ -41,7 +32,7 @@ export async function run(options: RunOptions): Promise<void> {
   await stopSignal(stopping);
   log.info('broker.stopping', { signal: String(stopping.reason) });
   await notifySupervisor('STOPPING=1', warn);
-  await closeInOrder(listeners, broker, log);
+  await closeInOrder(listeners, broker, store, log);
 }
 
 function stopSignal(stopping: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 // Stopping a broker: nobody new, everybody told, then the deadline. What a client has not read by
-// then it will not read.
+// then it will not read. The store is closed last: how everybody left is written there.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#base/log';
@@ -12,6 +12,7 @@ const lookMs = 20;
 export async function closeInOrder(
   listeners: readonly Listener[],
   broker: Broker,
+  store: AsyncDisposable,
   log: Logger,
 ): Promise<void> {
   for (const listener of listeners) await listener.stop();
@@ -24,5 +25,6 @@ export async function closeInOrder(
     broker.destroyConnections();
   }
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
   log.info('broker.stopped');
 }

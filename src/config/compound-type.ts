@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import { parseByteSize } from '#base/byte-size';
 import { parseDurationMs } from '#base/duration';
-import type { ListenerSettings, TlsSettings, ZoneSettings } from './settings.ts';
+import type { ListenerSettings, MemoryBudget, TlsSettings, ZoneSettings } from './settings.ts';
 import type { ValueType } from './value-type.ts';
 
 export interface Address {
@@ -57,6 +57,20 @@ export const bytesAndBurst: ValueType<NonNullable<ListenerSettings['rateLimit']>
     const burst = parseByteSize(right) ?? 0;
     const isSane = bytesPerSecond > 0 && burst >= bytesPerSecond && more.length === 0;
     return isSane ? { bytesPerSecond, burst } : undefined;
+  },
+};
+
+/** `2GB`, or `50%` of what there is. */
+export const sizeOrShare: ValueType<MemoryBudget> = {
+  expects: 'a size from 16MB up, such as 512MB or 2GB, or a share from 1% to 95%',
+  parse(text) {
+    const share = /^(\d{1,2})%$/.exec(text)?.[1];
+    if (share !== undefined) {
+      const percent = Number(share);
+      return percent >= 1 && percent <= 95 ? { share: percent / 100 } : undefined;
+    }
+    const bytes = parseByteSize(text) ?? 0;
+    return bytes >= 16 * 1024 * 1024 ? { bytes } : undefined;
   },
 };
 

@@ -1,8 +1,9 @@
 // node.*: who this broker is, where it keeps its data, how much of it there may be.
 
+import { sizeOrShare } from './compound-type.ts';
 import { type KeysOf, key } from './key.ts';
 import type { NodeSettings } from './settings.ts';
-import { int, matching, text } from './value-type.ts';
+import { int, matching, oneOf, text } from './value-type.ts';
 
 export const nodeKeys: KeysOf<NodeSettings> = {
   name: key(
@@ -23,5 +24,18 @@ export const nodeKeys: KeysOf<NodeSettings> = {
   maxClients: key('node.max_clients', int(1), '1024000', {
     shipped: '1024000',
     text: 'Most clients connected at a time, all listeners together. One more is refused with "quota exceeded".',
+  }),
+  memoryBudget: key('node.memory_budget', sizeOrShare, '50%', {
+    shipped: '50%',
+    text:
+      'Memory that everything waiting for clients may take together: outboxes, queues, messages in ' +
+      "flight. A size, or a share of the machine's (or container's) memory. Near it, publishers are " +
+      'paused; at it, new connections are refused.',
+  }),
+  onCorruptStore: key('node.on_corrupt_store', oneOf('stop', 'continue'), 'stop', {
+    shipped: 'stop',
+    text:
+      'What a damaged store does to the start. stop: the broker says so and does not start. ' +
+      'continue: the store is set aside under another name, and an empty one is begun.',
   }),
 };

@@ -17,7 +17,14 @@ export interface NodeSettings {
   readonly name: string;
   readonly dataDir: string;
   readonly maxClients: number;
+  /** What waits for clients may take so much memory, all together. */
+  readonly memoryBudget: MemoryBudget;
+  /** A damaged store stops the start, or is set aside and an empty one begun. */
+  readonly onCorruptStore: 'stop' | 'continue';
 }
+
+/** As written: a size, or a share of the machine's memory, which only the machine can turn into one. */
+export type MemoryBudget = { readonly bytes: number } | { readonly share: number };
 
 export type LogLevel =
   | 'debug'
@@ -95,6 +102,8 @@ export interface ZoneSettings {
   readonly awaitRelTimeoutMs: number;
   /** Sessions of v3 clients without clean start. */
   readonly sessionExpirySeconds: number;
+  /** sync: acknowledged after the flush; async: written, not waited for; memory: never written. */
+  readonly sessionDurability: 'sync' | 'async' | 'memory';
   /** Per priority; 0: no limit. */
   readonly maxMqueueLen: number;
   readonly mqueuePriorities: ReadonlyMap<string, number>;

@@ -114,6 +114,13 @@ export const zoneKeys: KeysOf<Omit<ZoneSettings, 'name'>> = {
       text: 'How long the session of an MQTT 3 client without clean session outlives its connection.',
     },
   ),
+  sessionDurability: key('zone.$.session_durability', oneOf('sync', 'async', 'memory'), 'sync', {
+    shipped: both('sync'),
+    text:
+      'What an acknowledgement means for the messages and subscriptions of sessions that outlive ' +
+      'their connection. sync: they are on disk, flushed. async: they are written soon, and a crash ' +
+      'may lose the last moments. memory: they end with the process.',
+  }),
   maxMqueueLen: key('zone.$.max_mqueue_len', int(0), '1000', {
     shipped: both('1000'),
     text: 'Most messages that wait for one client, for each priority; over it the oldest goes. 0: no limit.',

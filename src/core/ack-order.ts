@@ -1,6 +1,8 @@
 // Acknowledgements leave in the order of the publishes they answer [MQTT-4.6.0-2], although one may
-// have to wait for a store while the next is ready at once.
+// have to wait for a store while the next is ready at once. Neighbours that wait for the same flush
+// wait together: one promise for as many as it covers.
 
+import { Deque } from '#base/deque';
 import type { Wait } from './ports.ts';
 
 export type AckType = 'puback' | 'pubrec';
@@ -12,18 +14,22 @@ export interface Ack {
   readonly text: string | undefined;
 }
 
-interface PendingAck {
-  readonly ack: Ack;
+interface Group {
+  readonly wait: Wait;
+  readonly acks: Ack[];
   isReady: boolean;
-  /** Why it must not be acknowledged after all. */
+  /** Why they must not be acknowledged after all. */
   failure?: unknown;
 }
 
 export class AckOrder {
-  readonly #pending: PendingAck[] = [];
+  readonly #groups = new Deque<Group>();
   readonly #send: (ack: Ack) => void;
   readonly #failed: (error: unknown, ack: Ack) => void;
-  /** PUBACKs among those that wait. */
+  #last: Group | undefined;
+  /** Publishes accepted and not yet acknowledged. */
+  size = 0;
+  /** PUBACKs among them. */
   pubacks = 0;
 
   constructor(send: (ack: Ack) => void, failed: (error: unknown, ack: Ack) => void) {
@@ -31,35 +37,37 @@ export class AckOrder {
     this.#failed = failed;
   }
 
-  /** Publishes accepted and not yet acknowledged. */
-  get size(): number {
-    return this.#pending.length;
-  }
-
   push(ack: Ack, wait: Wait): void {
-    const pending: PendingAck = { ack, isReady: wait === undefined };
-    this.#pending.push(pending);
+    this.size++;
     if (ack.type === 'puback') this.pubacks++;
+    if (this.#last !== undefined && this.#last.wait === wait) {
+      this.#last.acks.push(ack);
+      return;
+    }
+    const group: Group = { wait, acks: [ack], isReady: wait === undefined };
+    this.#groups.push(group);
+    this.#last = group;
     wait?.then(
-      () => this.#settle(pending),
+      () => this.#settle(group),
       (error: unknown) => {
-        pending.failure = error ?? 'unknown';
-        this.#settle(pending);
+        group.failure = error ?? 'unknown';
+        this.#settle(group);
       },
     );
   }
 
-  #settle(pending: PendingAck): void {
-    pending.isReady = true;
-    this.#release();
+  #settle(group: Group): void {
+    group.isReady = true;
+    while (this.#groups.peek()?.isReady === true) this.#release(this.#groups.shift() as Group);
   }
 
-  #release(): void {
-    while (this.#pending[0]?.isReady === true) {
-      const { ack, failure } = this.#pending.shift() as PendingAck;
+  #release(group: Group): void {
+    if (this.#last === group) this.#last = undefined;
+    for (const ack of group.acks) {
+      this.size--;
       if (ack.type === 'puback') this.pubacks--;
-      if (failure === undefined) this.#send(ack);
-      else this.#failed(failure, ack);
+      if (group.failure === undefined) this.#send(ack);
+      else this.#failed(group.failure, ack);
     }
   }
 }

@@ -14,9 +14,7 @@ function bench(limits: { max?: number; timeoutMs?: number } = {}): {
   const awaiting = new AwaitingRel(
     { maxAwaitingRel: limits.max ?? 0, awaitRelTimeoutMs: limits.timeoutMs ?? 0 },
     timers,
-    () => {
-      expired++;
-    },
+    { onUnreleased: () => expired++, onRefused: () => {} },
   );
   return {
     awaiting,

@@ -13,18 +13,26 @@ interface Taken {
   wait: Wait;
 }
 
+/** Whose publishes they are. */
+export interface Releasing {
+  /** Its time is over; the id is free again. */
+  onUnreleased(packetId: number): void;
+  /** The publish was refused after all, and so was its id. */
+  onRefused(packetId: number): void;
+}
+
 export class AwaitingRel {
   readonly #limits: Limits;
   readonly #timers: TimerWheel;
-  readonly #onExpired: () => void;
+  readonly #owner: Releasing;
   /** By packet id; insertion order is age. Allocated for clients that use QoS 2. */
   #taken: Map<number, Taken> | undefined;
   #timer: CallbackTimer | undefined;
 
-  constructor(limits: Limits, timers: TimerWheel, onExpired: () => void) {
+  constructor(limits: Limits, timers: TimerWheel, owner: Releasing) {
     this.#limits = limits;
     this.#timers = timers;
-    this.#onExpired = onExpired;
+    this.#owner = owner;
   }
 
   get size(): number {
@@ -44,6 +52,13 @@ export class AwaitingRel {
     return this.#taken?.get(packetId)?.wait;
   }
 
+  /** An id that the store has; call in the order of age. */
+  restore(packetId: number, sinceMs: number): void {
+    this.#taken ??= new Map();
+    this.#taken.set(packetId, { sinceMs, wait: undefined });
+    this.#watch();
+  }
+
   /** An id whose message could not be stored is not taken: the client will send it again. */
   add(packetId: number, wait?: Wait): void {
     const taken: Taken = { sinceMs: this.#timers.nowMs, wait };
@@ -54,9 +69,15 @@ export class AwaitingRel {
         taken.wait = undefined;
       },
       () => {
-        if (this.#taken?.get(packetId) === taken) this.#taken.delete(packetId);
+        if (this.#taken?.get(packetId) !== taken) return;
+        this.#taken.delete(packetId);
+        this.#owner.onRefused(packetId);
       },
     );
+    this.#watch();
+  }
+
+  #watch(): void {
     const { awaitRelTimeoutMs } = this.#limits;
     if (awaitRelTimeoutMs === 0) return;
     this.#timer ??= new CallbackTimer(() => this.#expire());
@@ -82,7 +103,7 @@ export class AwaitingRel {
         return;
       }
       this.#taken?.delete(packetId);
-      this.#onExpired();
+      this.#owner.onUnreleased(packetId);
     }
   }
 }

@@ -1,45 +1,40 @@
-// The façade of one worker's broker: it builds the parts, hands each new connection what it needs,
+// The façade of one worker's broker: it has the parts built, hands each new connection what it needs,
 // and offers the verbs that the floors above call. It contains no protocol.
 
-import type { Clock } from '#base/clock';
-import { describeError } from '#base/errors';
-import type { Logger } from '#base/log';
-import { TimerWheel } from '#base/timers';
 import { Reason } from '#wire/reason-codes';
-import type { Settings } from '#config/settings';
-import { Hooks } from '#hooks/runner';
+import type { ZoneSettings } from '#config/settings';
+import type { Hooks } from '#hooks/runner';
+import { type BrokerOptions, buildCore } from './build-core.ts';
 import type { Channel } from './channel.ts';
 import { Connection } from './connection.ts';
 import type { Core } from './context.ts';
-import { Drops } from './drops.ts';
-import { ExpressLane } from './express-lane.ts';
 import type { Message } from './message.ts';
-import { Metrics } from './metrics.ts';
-import { Flusher } from './flusher.ts';
-import type { ListenerFace, Peers, Store, Transport, TransportSink } from './ports.ts';
-import { Publishing } from './publishing.ts';
-import { Retained } from './retained.ts';
-import { Router } from './router.ts';
-import { Sessions } from './sessions.ts';
-import { Stats } from './stats.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { Wills } from './wills.ts';
-
-export interface BrokerOptions {
-  readonly settings: Settings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: Store;
-  readonly peers: Peers;
-}
+import type { ListenerFace, Transport, TransportSink } from './ports.ts';
+import type { Store } from './store-port.ts';
 
 export class Broker {
   readonly core: Core;
   readonly #connections = new Set<Connection>();
+  readonly #store: Store;
 
   constructor(options: BrokerOptions) {
     this.core = buildCore(options);
+    this.#store = options.store;
     this.core.timers.start();
+    this.core.overload.start();
+  }
+
+  /** Takes up what another process left: call before anybody is let in. */
+  restore(): { sessions: number; wills: number } {
+    const { settings, sessions, wills, log } = this.core;
+    const fallback = settings.zones.values().next().value as ZoneSettings;
+    for (const stored of this.#store.sessions()) {
+      const { zone, clientId } = stored.head;
+      const known = settings.zones.get(zone);
+      if (known === undefined) log.warn('session.zone_unknown', { clientId, zone });
+      sessions.restore(stored, known ?? fallback);
+    }
+    return { sessions: sessions.size, wills: wills.restore() };
   }
 
   get hooks(): Hooks {
@@ -88,6 +83,7 @@ export class Broker {
       if (serverReference === undefined) channel.close('shutdown', Reason.serverShuttingDown);
       else channel.close('shutdown', Reason.useAnotherServer, { serverReference });
     }
+    this.core.overload.stop();
     this.core.timers.stop();
   }
 
@@ -100,61 +96,4 @@ export class Broker {
   destroyConnections(): void {
     for (const { channel } of this.#connections) channel.transport.destroy();
   }
-}
-
-function buildCore({ settings, clock, log, store, peers }: BrokerOptions): Core {
-  const timers = new TimerWheel({
-    clock,
-    onError: (error) => log.error('timer.failed', { error: describeError(error) }),
-  });
-  const hooks = new Hooks((hook, owner, error) =>
-    log.error('hook.failed', { hook, owner, error: describeError(error) }),
-  );
-  const metrics = new Metrics();
-  const stats = new Stats();
-  const onFault = (clientId: string, error: unknown): void =>
-    log.error('delivery.failed', { clientId, error: describeError(error) });
-  const router = new Router(
-    { peers, stats, metrics, onFault },
-    {
-      strategy: settings.broker.sharedSubscriptionStrategy,
-      needsReady: settings.broker.sharedDispatchAckEnabled,
-    },
-  );
-  const retained = new Retained(
-    settings.retainer,
-    { timers, metrics, stats, store },
-    (topic, why) => log.warn('retained.refused', { topic, why }),
-  );
-  const publishing = new Publishing({ hooks, router, retained, metrics });
-  const wills = new Wills(timers, (will) => {
-    publishing.publish(will).catch((error: unknown) => {
-      log.error('will.failed', { topic: will.topic, error: describeError(error) });
-    });
-  });
-  const subscriptions = new Subscriptions(router, stats, store);
-  const sessions = new Sessions(
-    { metrics, hooks, timers, store, drops: new Drops({ metrics, hooks, timers, log }) },
-    { subscriptions, wills, stats, peers },
-  );
-  const express = new ExpressLane({ router, metrics, peers, hooks, nowMs: () => timers.nowMs });
-  hooks.onChange = () => express.reconsider();
-  return {
-    settings,
-    clock,
-    log,
-    timers,
-    hooks,
-    metrics,
-    stats,
-    flusher: new Flusher(),
-    router,
-    retained,
-    publishing,
-    subscriptions,
-    sessions,
-    wills,
-    express,
-    peers,
-  };
 }

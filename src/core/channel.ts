@@ -5,15 +5,7 @@
 import { describeError } from '#base/errors';
 import type { TokenBucket } from '#base/token-bucket';
 import { encodePacket } from '#wire/encode';
-import type {
-  AckPacket,
-  Packet,
-  PacketType,
-  Properties,
-  ProtocolVersion,
-  QoS,
-  Will,
-} from '#wire/packet';
+import type { AckPacket, Packet, PacketType, Properties, ProtocolVersion, QoS } from '#wire/packet';
 import { Reason, reasonWord } from '#wire/reason-codes';
 import type { ZoneSettings } from '#config/settings';
 import type { ClientInfo } from '#hooks/table';
@@ -32,6 +24,7 @@ import type { Replay } from './replay.ts';
 import { Replays } from './replays.ts';
 import type { Route } from './router.ts';
 import type { Session } from './session.ts';
+import type { StoredWill } from './store-port.ts';
 
 /** No packet can be longer: five bytes of header and the largest remaining length. */
 export const anyPacketBytes: number = 268_435_460;
@@ -63,15 +56,23 @@ export type SentPacketType = Exclude<
   'connect' | 'publish' | 'subscribe' | 'unsubscribe' | 'pingreq'
 >;
 
-/** Why a connection is not read: a handler waits for somebody, or the client does not read us. */
-export const PauseCause = { handler: 1, outbox: 2 } as const;
+/**
+ * Why a connection is not read: a handler waits for somebody; the client does not read us; the node
+ * is overloaded and the client publishes; too many of its publishes wait for the store.
+ */
+export const PauseCause = { handler: 1, outbox: 2, overload: 4, store: 8 } as const;
 export type PauseCause = (typeof PauseCause)[keyof typeof PauseCause];
 
 /** The connection around a channel. */
 export interface ChannelWatch {
   onOpen(): void;
+  /** Reading goes on after a pause. */
+  onReading(): void;
   onEnd(reason: string): void;
 }
+
+/** Publishes of one client that wait for the store; over it the client is not read. */
+const unacknowledgedMax = 4096;
 
 /** Reason strings quote what the client sent, which may be as long as a topic. */
 const textMax = 200;
@@ -91,7 +92,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   /** Undefined until CONNECT says who it is. */
   client: ClientInfo | undefined;
   session: Session | undefined;
-  will: Will | undefined;
+  will: StoredWill | undefined;
   keepaliveSeconds = 0;
   packetBytesMax: number = anyPacketBytes;
   rawVersion: 0 | 4 | 5 = 0;
@@ -148,7 +149,9 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   unpause(cause: PauseCause): void {
     if ((this.#pauses & cause) === 0) return;
     this.#pauses &= ~cause;
-    if (this.#pauses === 0 && !this.isClosed) this.transport.resume();
+    if (this.#pauses !== 0 || this.isClosed) return;
+    this.#watch.onReading();
+    this.transport.resume();
   }
 
   get isClosed(): boolean {
@@ -222,10 +225,21 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
       return;
     }
     this.#acks ??= new AckOrder(
-      (ack) => this.sendAck(ack.type, ack.packetId, ack.reasonCode, ack.text),
-      (error, ack) => this.#refuseUnstored(error, ack.type, ack.packetId),
+      (ack) => {
+        this.sendAck(ack.type, ack.packetId, ack.reasonCode, ack.text);
+        this.#onAcknowledged();
+      },
+      (error, ack) => {
+        this.#refuseUnstored(error, ack.type, ack.packetId);
+        this.#onAcknowledged();
+      },
     );
     this.#acks.push({ type, packetId, reasonCode: code, text }, wait);
+    if (this.#acks.size >= unacknowledgedMax) this.pause(PauseCause.store);
+  }
+
+  #onAcknowledged(): void {
+    if ((this.#acks?.size ?? 0) <= unacknowledgedMax / 2) this.unpause(PauseCause.store);
   }
 
   /** QoS 1 publishes that wait for their acknowledgement; QoS 2 ones are counted by the session. */
@@ -235,7 +249,9 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
 
   /** The store failed: the publisher must not believe that the message is safe. */
   #refuseUnstored(error: unknown, type: AckType, packetId: number): void {
-    this.core.log.error('store.failed', { clientId: this.client?.clientId, error });
+    // The store has raised an alarm; a line for each of its victims would say nothing more.
+    const clientId = this.client?.clientId;
+    this.core.log.debug('store.failed', { clientId, error: describeError(error) });
     if (this.isV5) {
       const text = 'Cannot store the message: the store failed';
       this.sendAck(type, packetId, Reason.implementationSpecificError, text);
@@ -254,7 +270,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
 
   sendRun(run: FrameRun): boolean {
     const length = run.end - run.start;
-    if (this.session?.isClearForQos0 !== true || !this.outbox.hasRoom(length)) return false;
+    if (this.session?.out.isClearForQos0 !== true || !this.outbox.hasRoom(length)) return false;
     if (length < sharedPieceBytesMin) {
       this.outbox.copy(run.bytes, run.start, run.end);
     } else {
@@ -262,7 +278,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
       this.outbox.share(run.piece);
     }
     const { count } = run;
-    this.session.delivered += count;
+    this.session.out.delivered += count;
     this.sentMessages += count;
     this.sentPackets += count;
     this.core.metrics.add(Metric.qos0Sent, count);
@@ -311,7 +327,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   /** Retained messages for a new subscription; they leave as fast as the client reads. */
   replay(replay: Replay): void {
     if (this.session === undefined) return;
-    this.#replays ??= new Replays(this.session, (error) => this.onFault(error));
+    this.#replays ??= new Replays(this.session.out, (error) => this.onFault(error));
     this.#replays.add(replay);
   }
 
@@ -343,7 +359,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   onRoom(): void {
     if (this.isClosed) return;
     this.unpause(PauseCause.outbox);
-    if (this.state === 'open') this.session?.pump();
+    if (this.state === 'open') this.session?.out.pump();
   }
 
   evict(reason: 'conflict' | 'discard' | 'kicked'): void {

@@ -31,6 +31,7 @@ import { onPublish } from './on-publish.ts';
 import { onSubscribe } from './on-subscribe.ts';
 import { onUnsubscribe } from './on-unsubscribe.ts';
 import type { ListenerFace, Transport, TransportSink, Wait } from './ports.ts';
+import type { Pausable } from './pressure.ts';
 import { refuseFirst } from './refuse-first.ts';
 
 type OnFrame = (channel: Channel, bytes: Buffer, start: number, body: number, end: number) => Wait;
@@ -55,7 +56,10 @@ const handlers: readonly (OnFrame | undefined)[] = handlerTable({
 /** The first packet of a connection, and no other. */
 const firstHandler = decoded<ConnectPacket>(Metric.connect, onConnect);
 
-export class Connection extends WheelTimer implements TransportSink, FrameSink, ChannelWatch {
+export class Connection
+  extends WheelTimer
+  implements TransportSink, FrameSink, ChannelWatch, Pausable
+{
   readonly channel: Channel;
   readonly #framer: Framer;
   #lastHeardMs: number;
@@ -84,6 +88,7 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
     if (channel.state === 'closed') return;
     this.#lastHeardMs = core.timers.nowMs;
     core.metrics.add(Metric.bytesReceived, end - start);
+    const { receivedMessages } = channel;
     try {
       this.#framer.push(this, bytes, start, end);
       core.express.flush();
@@ -92,6 +97,10 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
     }
     // Whoever does not read our answers gets no further questions in.
     if (!channel.outbox.hasRoom(0)) channel.pause(PauseCause.outbox);
+    const { pressure } = core.flusher;
+    pressure.look();
+    if (!pressure.isPausing || channel.receivedMessages === receivedMessages) return;
+    if (channel.state === 'open') pressure.pause(this);
   }
 
   frame(bytes: Buffer, start: number, body: number, end: number): boolean {
@@ -202,9 +211,29 @@ export class Connection extends WheelTimer implements TransportSink, FrameSink, 
     else timers.schedule(this, limitMs);
   }
 
+  /** What was not read meanwhile may be there: the client is given its time again. */
+  onReading(): void {
+    this.#lastHeardMs = this.channel.core.timers.nowMs;
+  }
+
+  holdBack(): void {
+    this.channel.core.metrics.add(Metric.overloadPaused);
+    this.channel.pause(PauseCause.overload);
+  }
+
+  letOn(): void {
+    this.channel.unpause(PauseCause.overload);
+  }
+
+  get owesAcknowledgements(): boolean {
+    return (this.channel.session?.out.window.inflight.size ?? 0) > 0;
+  }
+
   /** The client has nothing more to say, and neither have we. */
   onEnd(reason: string): void {
-    this.channel.core.timers.cancel(this);
+    const { core } = this.channel;
+    core.timers.cancel(this);
+    core.flusher.pressure.forget(this);
     leave(this.channel, reason);
   }
 

@@ -1,4 +1,4 @@
-// The parts of one worker's broker, built bottom to top by broker.ts and handed to each connection.
+// The parts of one worker's broker, built bottom to top by build-core.ts and handed to each connection.
 // A connection takes from here what it needs; nothing here knows a connection.
 
 import type { Clock } from '#base/clock';
@@ -6,9 +6,11 @@ import type { Logger } from '#base/log';
 import type { TimerWheel } from '#base/timers';
 import type { Settings } from '#config/settings';
 import type { Hooks } from '#hooks/runner';
+import type { Alarms } from './alarms.ts';
 import type { ExpressLane } from './express-lane.ts';
 import type { Metrics } from './metrics.ts';
 import type { Flusher } from './flusher.ts';
+import type { Overload } from './overload.ts';
 import type { Peers } from './ports.ts';
 import type { Publishing } from './publishing.ts';
 import type { Retained } from './retained.ts';
@@ -26,6 +28,8 @@ export interface Core {
   readonly hooks: Hooks;
   readonly metrics: Metrics;
   readonly stats: Stats;
+  readonly alarms: Alarms;
+  readonly overload: Overload;
   readonly flusher: Flusher;
   readonly router: Router;
   readonly retained: Retained;

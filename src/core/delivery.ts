@@ -11,8 +11,11 @@ import type { Wait } from './ports.ts';
 export interface Subscriber {
   readonly clientId: string;
   readonly link: Link | null;
-  /** Waits only for a store that must have the message before it is acknowledged. */
-  deliver(message: Message, delivery: Delivery): Wait;
+  /**
+   * Waits only for a store that must have the message before it is acknowledged. `isHandedOn`: it was
+   * acknowledged before, and another session has just let go of it.
+   */
+  deliver(message: Message, delivery: Delivery, isHandedOn?: boolean): Wait;
   /** Connected and with room in its window. */
   readonly isReady: boolean;
 }
@@ -41,6 +44,8 @@ export interface Link {
   /** Retained messages wait for their turn: call `goOnReplaying` when nothing else waits. */
   readonly isReplaying: boolean;
   goOnReplaying(): void;
+  /** Something of ours threw where nobody else would catch it: it ends this client and nobody else. */
+  onFault(error: unknown): void;
   /** Ends the connection because its session went to another one or ended. */
   evict(reason: 'conflict' | 'discard' | 'kicked'): void;
 }
@@ -82,6 +87,13 @@ export interface Delivery {
   readonly isPlain: boolean;
   /** The single subscriptions, when some but not all of them refuse the client's own messages. */
   readonly mixed: readonly Delivery[] | undefined;
+}
+
+/** [MQTT-3.8.4-8], unless the zone raises instead of lowers. */
+export function qosOf({ qos }: Message, delivery: Delivery, isRaising: boolean): QoS {
+  if (qos === delivery.qos) return qos;
+  const isHigher = delivery.qos > qos;
+  return isHigher === isRaising ? delivery.qos : qos;
 }
 
 /** One copy for overlapping subscriptions of a session. */

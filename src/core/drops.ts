@@ -35,6 +35,11 @@ export class Drops {
     }
   }
 
+  /** Messages that only the store still had; nobody reads them again to tell about them. */
+  unseen(count: number): void {
+    if (count > 0) this.#metrics.add(Metric.messagesDropped, count);
+  }
+
   #warn(clientId: string, reason: DropReason): void {
     const { nowMs } = this.#timers;
     if (nowMs >= this.#sinceMs + warnMs) {

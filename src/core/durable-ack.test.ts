@@ -2,72 +2,19 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startBroker, type TestBroker } from '#test/broker';
 import type { RawClient } from '#test/raw-client';
+import { SlowEngine } from '#test/slow-engine';
 import { Reason } from '#wire/reason-codes';
-import type { Message } from './message.ts';
-import type { Store } from './ports.ts';
-
-interface Pending {
-  readonly what: string;
-  resolve(): void;
-  reject(error: Error): void;
-}
-
-/** A store that is done when the test says so. What is under way stands in `pending`, in order. */
-class SlowStore implements Store {
-  readonly pending: Pending[] = [];
-  #seen: (() => void) | undefined;
-
-  retain({ topic }: Message): Promise<void> {
-    return this.#begin(`retain ${topic}`);
-  }
-  forgetRetained(topic: string): Promise<void> {
-    return this.#begin(`forget ${topic}`);
-  }
-  subscribed(clientId: string, filter: string): Promise<void> {
-    return this.#begin(`${clientId} subscribed ${filter}`);
-  }
-  unsubscribed(clientId: string, filter: string): Promise<void> {
-    return this.#begin(`${clientId} unsubscribed ${filter}`);
-  }
-  queued(clientId: string, { payload }: Message): Promise<void> {
-    return this.#begin(`${clientId} queued ${payload.toString()}`);
-  }
-
-  /** Waits until so many things are under way. */
-  async until(count: number): Promise<void> {
-    while (this.pending.length < count) {
-      await new Promise<void>((resolve) => {
-        this.#seen = resolve;
-      });
-    }
-  }
-
-  /** The oldest that is called so, which is no longer pending then. */
-  take(what: string): Pending {
-    const at = this.pending.findIndex((pending) => pending.what === what);
-    assert.ok(at >= 0, `Cannot find "${what}" among ${this.pending.map((one) => one.what).join()}`);
-    return this.pending.splice(at, 1)[0] as Pending;
-  }
-
-  #begin(what: string): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.pending.push({ what, resolve, reject });
-    this.#seen?.();
-    return promise;
-  }
-}
 
 /** A durable subscriber `s` of topic `t`, absent, so that every publish waits for the store. */
-async function absentSubscriber(broker: TestBroker, store: SlowStore): Promise<void> {
+async function absentSubscriber(broker: TestBroker, engine: SlowEngine): Promise<void> {
   const client = await broker.connect({
     clientId: 's',
     properties: { sessionExpirySeconds: 100 },
   });
-  const subscribing = client.subscribe('t', { qos: 2 });
-  await store.until(1);
-  store.take('s subscribed t').resolve();
-  await subscribing;
+  await client.subscribe('t', { qos: 2 });
   await broker.lose(client, 's');
+  await broker.flushed();
+  engine.hold();
 }
 
 /** Proves that nothing was sent: what comes next is the answer to a ping. */
@@ -76,144 +23,224 @@ async function pinged(client: RawClient): Promise<void> {
   await client.next('pingresp');
 }
 
+/** The next packets as `type id`. */
+async function nextAcks(client: RawClient, count: number): Promise<string[]> {
+  const acks: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const ack = await client.next();
+    acks.push(`${ack.type} ${'packetId' in ack ? ack.packetId : ''}`);
+  }
+  return acks;
+}
+
 for (const version of [4, 5] as const) {
-  test(`PUBACK and PUBREC wait for the store, level ${version}`, async () => {
-    const store = new SlowStore();
-    await using broker = await startBroker({ store });
-    await absentSubscriber(broker, store);
-    const client = await broker.connect({ version });
+  test(`PUBACK, PUBREC and PUBCOMP wait for the store, level ${version}`, async () => {
+    const engine = new SlowEngine();
+    await using broker = await startBroker({ engine });
+    await absentSubscriber(broker, engine);
+    const client = await broker.connect({
+      version,
+      clientId: 'p',
+      cleanStart: false,
+      properties: version === 5 ? { sessionExpirySeconds: 100 } : {},
+    });
+    (await engine.next()).resolve();
     client.sendPublish('t', 'one', { qos: 1, packetId: 11 });
-    await store.until(1);
+    const one = await engine.next();
+    assert.deepEqual(one.writes, ['put queue']);
     await pinged(client);
-    store.take('s queued one').resolve();
+    one.resolve();
     assert.equal((await client.next('puback')).packetId, 11);
     client.sendPublish('t', 'two', { qos: 2, packetId: 12 });
-    await store.until(1);
+    const two = await engine.next();
+    assert.deepEqual(two.writes, ['put queue', 'put taken']);
     await pinged(client);
-    store.take('s queued two').resolve();
+    two.resolve();
     assert.equal((await client.next('pubrec')).packetId, 12);
     client.ack('pubrel', 12);
+    const released = await engine.next();
+    assert.deepEqual(released.writes, ['remove taken']);
+    await pinged(client);
+    released.resolve();
     assert.equal((await client.next('pubcomp')).packetId, 12);
   });
 
   test(`acknowledgements keep the order of the publishes, level ${version}`, async () => {
-    const store = new SlowStore();
-    await using broker = await startBroker({ store });
-    await absentSubscriber(broker, store);
+    const engine = new SlowEngine();
+    await using broker = await startBroker({ engine });
+    await absentSubscriber(broker, engine);
     const client = await broker.connect({ version });
     client.sendPublish('t', 'a', { qos: 1, packetId: 1 });
+    const first = await engine.next();
     client.sendPublish('nobody', 'b', { qos: 1, packetId: 2 });
     client.sendPublish('t', 'c', { qos: 2, packetId: 3 });
-    client.sendPublish('t', 'd', { qos: 1, packetId: 4 });
-    await store.until(3);
-    store.take('s queued d').resolve();
-    store.take('s queued c').resolve();
+    client.sendPublish('nobody', 'd', { qos: 1, packetId: 4 });
+    client.sendPublish('t', 'e', { qos: 1, packetId: 5 });
     await pinged(client);
-    store.take('s queued a').resolve();
-    const acks = [
-      await client.next(),
-      await client.next(),
-      await client.next(),
-      await client.next(),
-    ];
-    assert.deepEqual(
-      acks.map((ack) => `${ack.type} ${'packetId' in ack ? ack.packetId : ''}`),
-      ['puback 1', 'puback 2', 'pubrec 3', 'puback 4'],
-    );
+    first.resolve();
+    assert.deepEqual(await nextAcks(client, 2), ['puback 1', 'puback 2']);
+    const second = await engine.next();
+    await pinged(client);
+    second.resolve();
+    assert.deepEqual(await nextAcks(client, 3), ['pubrec 3', 'puback 4', 'puback 5']);
   });
 
   test(`SUBACK and UNSUBACK wait for the store of a durable session, level ${version}`, async () => {
-    const store = new SlowStore();
-    await using broker = await startBroker({ store });
+    const engine = new SlowEngine();
+    await using broker = await startBroker({ engine });
     const client = await broker.connect({
       version,
       clientId: 'c',
       cleanStart: false,
       properties: version === 5 ? { sessionExpirySeconds: 100 } : {},
     });
-    let isAnswered = false;
-    const subscribing = client.subscribe(['a', 'b'], { qos: 1 }).then((suback) => {
-      isAnswered = true;
-      return suback;
-    });
-    await store.until(2);
-    store.take('c subscribed b').resolve();
+    await broker.flushed();
+    engine.hold();
+    let answers = 0;
+    const subscribing = client.subscribe(['a', 'b'], { qos: 1 }).finally(() => answers++);
+    const subscribed = await engine.next();
+    assert.deepEqual(subscribed.writes, ['put subscriptions', 'put subscriptions']);
     await broker.expectService();
-    assert.equal(isAnswered, false);
-    store.take('c subscribed a').resolve();
+    assert.equal(answers, 0);
+    subscribed.resolve();
     assert.deepEqual((await subscribing).reasonCodes, [1, 1]);
-    const unsubscribing = client.unsubscribe('a');
-    await store.until(1);
-    store.take('c unsubscribed a').resolve();
+    const unsubscribing = client.unsubscribe('a').finally(() => answers++);
+    const unsubscribed = await engine.next();
+    assert.deepEqual(unsubscribed.writes, ['remove subscriptions']);
+    await broker.expectService();
+    assert.equal(answers, 1);
+    unsubscribed.resolve();
     await unsubscribing;
   });
 }
 
 test('a retained message is acknowledged when the store has it', async () => {
-  const store = new SlowStore();
-  await using broker = await startBroker({ store });
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  engine.hold();
   const client = await broker.connect();
   client.sendPublish('r', 'x', { qos: 1, retain: true, packetId: 1 });
-  await store.until(1);
+  const kept = await engine.next();
+  assert.deepEqual(kept.writes, ['put retained']);
   await pinged(client);
-  store.take('retain r').resolve();
+  kept.resolve();
   assert.equal((await client.next('puback')).packetId, 1);
   client.sendPublish('r', '', { qos: 1, retain: true, packetId: 2 });
-  await store.until(1);
+  const gone = await engine.next();
+  assert.deepEqual(gone.writes, ['remove retained']);
   await pinged(client);
-  store.take('forget r').resolve();
+  gone.resolve();
   assert.equal((await client.next('puback')).packetId, 2);
 });
 
+test('PUBREL waits for the store, which has to know that the client has the message', async () => {
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  const client = await broker.connect({ properties: { sessionExpirySeconds: 100 } });
+  await client.subscribe('t', { qos: 2 });
+  await (await broker.connect()).publish('t', 'x', { qos: 2 });
+  const { packetId } = await client.next('publish');
+  await broker.flushed();
+  engine.hold();
+  client.ack('pubrec', packetId);
+  const received = await engine.next();
+  assert.deepEqual(received.writes, ['put queue']);
+  await pinged(client);
+  received.resolve();
+  assert.equal((await client.next('pubrel')).packetId, packetId);
+});
+
+test('a QoS 2 message is sent when its number is on disk, a QoS 1 message at once', async () => {
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  const client = await broker.connect({ properties: { sessionExpirySeconds: 100 } });
+  await client.subscribe('t', { qos: 2 });
+  engine.hold();
+  const writer = await broker.connect();
+  writer.sendPublish('t', 'one', { qos: 1, packetId: 1 });
+  assert.equal((await client.next('publish')).payload.toString(), 'one');
+  writer.sendPublish('t', 'two', { qos: 2, packetId: 2 });
+  await pinged(writer);
+  await pinged(client);
+  engine.pass();
+  assert.equal((await client.next('publish')).payload.toString(), 'two');
+  assert.deepEqual(await nextAcks(writer, 2), ['puback 1', 'pubrec 2']);
+});
+
+test('retained messages of QoS 2 are sent when their numbers are on disk, and none is lost', async () => {
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine, zone: { maxMqueueLen: 2 } });
+  const writer = await broker.connect();
+  const texts = ['1', '2', '3', '4', '5', '6', '7'];
+  for (const text of texts) await writer.publish(`r/${text}`, text, { qos: 2, retain: true });
+  const client = await broker.connect({
+    properties: { sessionExpirySeconds: 100, receiveMaximum: 4 },
+  });
+  await broker.flushed();
+  engine.hold();
+  const subscribing = client.subscribe('r/+', { qos: 2 });
+  (await engine.next()).resolve();
+  await subscribing;
+  const numbered = await engine.next();
+  assert.deepEqual(numbered.writes, ['put queue', 'put queue']);
+  await pinged(client);
+  engine.pass();
+  assert.deepEqual(await client.receivePayloads(7), texts);
+  await pinged(client);
+});
+
 test('a session that ends with its connection waits for nothing', async () => {
-  const store = new SlowStore();
-  await using broker = await startBroker({ store });
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  engine.hold();
   const client = await broker.connect();
   await client.subscribe('t', { qos: 2 });
   await client.publish('t', 'x', { qos: 1 });
   await client.receive();
-  assert.deepEqual(store.pending, []);
+  await client.publish('t', 'y', { qos: 2 });
+  await client.receive();
+  assert.equal(engine.begun, 0);
 });
 
 test('a store that fails gives PUBACK and PUBREC 0x83 and the connection goes on', async () => {
-  const store = new SlowStore();
-  await using broker = await startBroker({ store });
-  await absentSubscriber(broker, store);
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  await absentSubscriber(broker, engine);
   const client = await broker.connect();
   client.sendPublish('t', 'one', { qos: 1, packetId: 1 });
-  await store.until(1);
-  store.take('s queued one').reject(new Error('disk full'));
+  (await engine.next()).reject();
   const puback = await client.next('puback');
   assert.deepEqual([puback.packetId, puback.reasonCode], [1, Reason.implementationSpecificError]);
   client.sendPublish('t', 'two', { qos: 2, packetId: 2 });
-  await store.until(1);
-  store.take('s queued two').reject(new Error('disk full'));
+  await pinged(client);
+  broker.advance(100);
+  (await engine.next()).reject();
   const pubrec = await client.next('pubrec');
   assert.deepEqual([pubrec.packetId, pubrec.reasonCode], [2, Reason.implementationSpecificError]);
   // The id is free again [MQTT-4.3.3-9]: the same one is a new message.
   client.sendPublish('t', 'three', { qos: 2, packetId: 2 });
-  await store.until(1);
-  store.take('s queued three').resolve();
+  await pinged(client);
+  broker.advance(200);
+  (await engine.next()).resolve();
   assert.equal((await client.next('pubrec')).reasonCode, 0);
-  assertStoreFailed(broker, 2);
+  assert.equal(broker.troubles.length, 2, 'one episode, told when it began and when it was over');
+  engine.pass();
+  const back = await broker.connect({ clientId: 's', cleanStart: false });
+  assert.deepEqual(await back.receivePayloads(1), ['three'], 'what was refused is nowhere');
 });
 
 test('a store that fails closes a v3 client, which has no word for it', async () => {
-  const store = new SlowStore();
-  await using broker = await startBroker({ store });
-  await absentSubscriber(broker, store);
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine });
+  await absentSubscriber(broker, engine);
   const client = await broker.connect({ version: 4 });
   client.sendPublish('t', 'one', { qos: 1, packetId: 1 });
+  const one = await engine.next();
   client.sendPublish('t', 'two', { qos: 1, packetId: 2 });
-  await store.until(2);
-  store.take('s queued one').reject(new Error('disk full'));
+  await pinged(client);
+  one.reject();
   assert.deepEqual(await client.expectClosed(), []);
-  store.take('s queued two').resolve();
-  assertStoreFailed(broker, 1);
+  broker.advance(100);
+  (await engine.next()).resolve();
+  assert.equal(broker.troubles.length, 1);
 });
-
-/** The broker has logged so many failures of the store and nothing else. */
-function assertStoreFailed(broker: TestBroker, count: number): void {
-  const events = broker.takeFaults().map((fault) => (fault as { event: string }).event);
-  assert.deepEqual(events, new Array<string>(count).fill('store.failed'));
-}

@@ -1,6 +1,8 @@
 // When outboxes are written: once per loop turn, however many packets they got in it. Also the slabs
 // that no outbox uses at the moment.
 
+import { Pressure } from './pressure.ts';
+
 /** Something that has bytes to write. */
 export interface Flushable {
   flush(): void;
@@ -19,10 +21,16 @@ const spareSmallMax = 2048;
 const spareLargeMax = 128;
 
 export class Flusher {
+  /** Outboxes count there what their clients do not take. */
+  readonly pressure: Pressure;
   #dirty: Flushable[] = [];
   readonly #spareSmall: Buffer[] = [];
   readonly #spareLarge: Buffer[] = [];
   #isScheduled = false;
+
+  constructor(pressure: Pressure = new Pressure()) {
+    this.pressure = pressure;
+  }
 
   /** Each outbox calls it once between two flushes. */
   touch(outbox: Flushable): void {
@@ -37,6 +45,7 @@ export class Flusher {
     const dirty = this.#dirty;
     this.#dirty = [];
     for (let i = 0; i < dirty.length; i++) this.#flushOne(dirty[i] as Flushable);
+    this.pressure.look();
   };
 
   /** Nothing may leave this callback: it would end the process. */

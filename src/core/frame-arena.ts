@@ -1,16 +1,18 @@
 // Where frames go that must outlive the read buffer they came in: copied one behind another into
 // blocks, so that holding a small message costs a memcpy and no allocation. A block lives as long as
-// any message in it; what is held for long (the queue of an absent client) moves out by `compact`.
+// any message in it; what is held for long (the queue of an absent client) moves out by `compact`, to
+// memory of its own or to an arena of its client, where neighbours leave one after the other.
 
 const blockBytes = 32 * 1024;
 /** Larger frames get memory of their own, so that one of them cannot pin a block of small ones. */
 const sharedFrameBytesMax = 4 * 1024;
+const noBytes: Buffer = Buffer.alloc(0);
 
 export class FrameArena {
-  #block: Buffer = Buffer.allocUnsafeSlow(blockBytes);
+  #block: Buffer = noBytes;
   #used = 0;
   /** Where the last `hold` put its copy. */
-  block: Buffer = this.#block;
+  block: Buffer = noBytes;
   at = 0;
 
   hold(bytes: Buffer, start: number, end: number): void {
@@ -19,7 +21,7 @@ export class FrameArena {
       this.block = Buffer.allocUnsafeSlow(length);
       this.at = 0;
     } else {
-      if (this.#used + length > blockBytes) {
+      if (this.#used + length > this.#block.length) {
         this.#block = Buffer.allocUnsafeSlow(blockBytes);
         this.#used = 0;
       }

@@ -10,12 +10,14 @@
 import { invariant } from '#base/assert';
 import type { Delivery } from './delivery.ts';
 import type { Message } from './message.ts';
+import { packetIdOf, type Stored } from './session-journal.ts';
+import { type Receipt, unstored } from './store-port.ts';
 
 /** How far the hand-over of a message has come. */
 export const Phase = { awaitPuback: 1, awaitPubrec: 2, awaitPubcomp: 3 } as const;
 export type Phase = (typeof Phase)[keyof typeof Phase];
 
-export interface InflightEntry {
+export interface InflightEntry extends Stored {
   packetId: number;
   phase: Phase;
   /** Absent once a QoS 2 receiver has confirmed the message: only its id matters then. */
@@ -25,12 +27,16 @@ export interface InflightEntry {
   /** Sent over the present link: it takes a place in the window. */
   isOutstanding: boolean;
   sentAtMs: number;
+  /** That the client has a QoS 2 message is not on disk yet: PUBREL has to wait. */
+  isReleasing: boolean;
 }
 
 const idMax = 0xffff;
 
 export class Inflight {
   #slots: (InflightEntry | undefined)[] = [];
+  /** Stored messages whose slot another one has: few, behind one that is never acknowledged. */
+  #beside: Map<number, InflightEntry> | undefined;
   #lastId = 0;
   #order = 0;
   size = 0;
@@ -45,48 +51,94 @@ export class Inflight {
       id = id === idMax ? 1 : id + 1;
     } while (this.#slots[id & mask] !== undefined);
     this.#lastId = id;
-    this.size++;
-    this.#slots[id & mask] = {
-      packetId: id,
+    this.#enter(id, 0, unstored, message, delivery, phase, nowMs);
+    return id;
+  }
+
+  /** A stored message brings its packet id along; the caller has checked that it is free. */
+  addStored(
+    seq: number,
+    receipt: Receipt,
+    message: Message | undefined,
+    delivery: Delivery,
+    phase: Phase,
+    nowMs: number,
+  ): InflightEntry {
+    const id = packetIdOf(seq);
+    if (this.size + 1 >= this.#slots.length) this.#grow();
+    invariant(this.get(id) === undefined, 'no two messages in flight have one packet id');
+    return this.#enter(id, seq, receipt, message, delivery, phase, nowMs);
+  }
+
+  #enter(
+    packetId: number,
+    seq: number,
+    receipt: Receipt,
+    message: Message | undefined,
+    delivery: Delivery,
+    phase: Phase,
+    sentAtMs: number,
+  ): InflightEntry {
+    const order = this.#order++;
+    const isOutstanding = true;
+    const entry: InflightEntry = {
+      packetId,
       phase,
       message,
       delivery,
-      order: this.#order++,
-      isOutstanding: true,
-      sentAtMs: nowMs,
+      order,
+      isOutstanding,
+      sentAtMs,
+      isReleasing: false,
+      seq,
+      receipt,
     };
-    return id;
+    this.#place(entry);
+    this.size++;
+    return entry;
+  }
+
+  #place(entry: InflightEntry): void {
+    const at = entry.packetId & (this.#slots.length - 1);
+    if (this.#slots[at] === undefined) this.#slots[at] = entry;
+    else (this.#beside ??= new Map()).set(entry.packetId, entry);
   }
 
   get(packetId: number): InflightEntry | undefined {
     const entry = this.#slots[packetId & (this.#slots.length - 1)];
-    return entry !== undefined && entry.packetId === packetId ? entry : undefined;
+    if (entry !== undefined && entry.packetId === packetId) return entry;
+    return this.#beside?.get(packetId);
   }
 
   delete(packetId: number): void {
     const at = packetId & (this.#slots.length - 1);
-    invariant(this.#slots[at]?.packetId === packetId, 'only a packet id in flight is released');
-    this.#slots[at] = undefined;
+    if (this.#slots[at]?.packetId === packetId) {
+      this.#slots[at] = undefined;
+    } else {
+      const isBeside = this.#beside?.delete(packetId) === true;
+      invariant(isBeside, 'only a packet id in flight is released');
+    }
     this.size--;
   }
 
   /** In the order of first sending. */
   inOrder(): InflightEntry[] {
     const used = this.#slots.filter((entry) => entry !== undefined);
+    if (this.#beside !== undefined) used.push(...this.#beside.values());
     return used.sort((a, b) => a.order - b.order);
   }
 
   clear(): void {
     this.#slots = [];
+    this.#beside = undefined;
     this.size = 0;
   }
 
   #grow(): void {
-    const used = this.#slots;
-    const capacity = Math.max(8, used.length * 2);
+    const used = this.inOrder();
+    const capacity = Math.max(8, this.#slots.length * 2);
     this.#slots = new Array<InflightEntry | undefined>(capacity).fill(undefined);
-    for (const entry of used) {
-      if (entry !== undefined) this.#slots[entry.packetId & (capacity - 1)] = entry;
-    }
+    this.#beside = undefined;
+    for (const entry of used) this.#place(entry);
   }
 }

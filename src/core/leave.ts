@@ -2,7 +2,6 @@
 // everybody is told. Called once per connection.
 
 import type { Channel } from './channel.ts';
-import { Message } from './message.ts';
 
 /** Ends that a listener does not count: the client left in order, or we stop. */
 const uncounted: ReadonlySet<string> = new Set(['normal', 'shutdown']);
@@ -14,22 +13,12 @@ export function leave(channel: Channel, reason: string): void {
   channel.session = undefined;
   core.stats.move('connections', -1);
   const { expirySeconds } = session;
-  if (session.link === channel) core.sessions.left(session);
+  // Null: it was to be the channel, and something of ours failed before.
+  if (session.link === channel || session.link === null) core.sessions.left(session);
   const { will } = channel;
   channel.will = undefined;
-  if (will !== undefined && reason !== 'shutdown') {
-    const delaySeconds = Math.min(will.properties.willDelaySeconds ?? 0, expirySeconds);
-    core.wills.due(
-      client.clientId,
-      (nowMs) => {
-        const { willDelaySeconds: _, ...properties } = will.properties;
-        const { payload, qos, retain } = will;
-        const topic = channel.mountpoint + will.topic;
-        return new Message(topic, payload, qos, retain, properties, client, nowMs);
-      },
-      delaySeconds,
-    );
-  }
+  if (will === undefined || reason === 'shutdown') core.wills.forget(client.clientId);
+  else core.wills.due(client.clientId, will, Math.min(will.delaySeconds, expirySeconds));
   core.log.debug('client.disconnected', { clientId: client.clientId, reason });
   core.hooks.tell('client.disconnected', client, reason);
 }

@@ -17,6 +17,13 @@ export interface Publisher {
   readonly port: number;
 }
 
+/** Where a store keeps the bytes of a message that several sessions hold. */
+export interface StoredBody {
+  readonly id: number;
+  /** The batch that writes it; 0: another process wrote it. */
+  readonly serial: number;
+}
+
 const ids = new MessageIds(Date.now);
 const arena = new FrameArena();
 const noBytes: Buffer = Buffer.alloc(0);
@@ -34,12 +41,19 @@ export class Message implements MessageView {
   readonly timestampMs: number;
   /** Wall clock; Infinity: never. */
   readonly expiresAtMs: number;
+  /** More than one session may hold it: a store then keeps its bytes once. */
+  isShared = false;
+  /** The ledger's own, see held-bytes.ts. */
+  keepers = 0;
+  /** The store's note; undefined while no store has it by reference. */
+  body: StoredBody | undefined;
   #id: string | undefined;
 
   #bytes: Buffer = noBytes;
   #payloadStart = 0;
   #payloadEnd = 0;
   #isBorrowed = false;
+  #isCompact = false;
   /** Where what is kept begins: the frame it came in, or the payload alone. */
   #frameStart = 0;
   /** The layout of that frame, which receivers of the same layout are sent; -1: no frame. */
@@ -107,6 +121,44 @@ export class Message implements MessageView {
     return message;
   }
 
+  /** A message from the store. `bytes` are its own: nobody else writes there. */
+  static loaded(
+    topic: string,
+    header: number,
+    properties: Properties | undefined,
+    from: Publisher,
+    timestampMs: number,
+    id: string | undefined,
+    bytes: Buffer,
+    frameStart: number,
+    frameIdAt: number,
+    payloadStart: number,
+    isV5: boolean,
+  ): Message {
+    const message = Message.borrowed(
+      topic,
+      header,
+      properties,
+      from,
+      timestampMs,
+      bytes,
+      frameStart,
+      frameIdAt,
+      payloadStart,
+      bytes.length,
+      isV5,
+      true,
+    );
+    message.#isBorrowed = false;
+    message.#id = id;
+    return message;
+  }
+
+  /** Undefined as long as nobody has asked for it. */
+  get givenId(): string | undefined {
+    return this.#id;
+  }
+
   get id(): string {
     return (this.#id ??= ids.next());
   }
@@ -127,6 +179,11 @@ export class Message implements MessageView {
     return this.#payloadEnd - this.#payloadStart;
   }
 
+  /** About what it takes in an outbox. */
+  get roughBytes(): number {
+    return this.payloadBytes + this.topic.length;
+  }
+
   isExpired(nowMs: number): boolean {
     return this.expiresAtMs <= nowMs;
   }
@@ -141,17 +198,24 @@ export class Message implements MessageView {
     return this;
   }
 
-  /** Memory of exactly its size, for a message that may be kept long: a block of the arena lives as
-   * long as any message in it. */
-  compact(): this {
+  /**
+   * Memory in which it may be kept long: of exactly its size, or among its neighbours in the queue of
+   * a client. A block of the common arena would live as long as any message in it.
+   */
+  compact(neighbours?: FrameArena): this {
+    this.#encoded = undefined;
+    if (this.#isCompact) return this;
+    this.#isCompact = true;
     const length = this.#payloadEnd - this.#frameStart;
-    if (this.#isBorrowed || this.#bytes.buffer.byteLength > 2 * length + 64) {
+    if (neighbours !== undefined) {
+      neighbours.hold(this.#bytes, this.#frameStart, this.#payloadEnd);
+      this.#moveTo(neighbours.block, neighbours.at);
+    } else if (this.#isBorrowed || this.#bytes.buffer.byteLength > 2 * length + 64) {
       const own = Buffer.allocUnsafeSlow(length);
       this.#bytes.copy(own, 0, this.#frameStart, this.#payloadEnd);
       this.#moveTo(own, 0);
-      this.#isBorrowed = false;
     }
-    this.#encoded = undefined;
+    this.#isBorrowed = false;
     return this;
   }
 
@@ -198,6 +262,16 @@ export class Message implements MessageView {
     into.start = 0;
     into.end = frame.length;
     into.idAt = hasPacketId ? packetIdAt(frame) : 0;
+  }
+
+  /**
+   * The frame to store: the one it came in, else one encoded so that nothing is lost. Its flags and
+   * packet id are no one's. Answers whether it is laid out as in MQTT 5.
+   */
+  frameToKeep(into: FrameRef): boolean {
+    const isV5 = this.#frameLayout < 0 || this.#frameLayout >= 2;
+    this.frameFor(isV5, this.qos > 0, into);
+    return isV5;
   }
 
   #encode(isV5: boolean, hasPacketId: boolean): Buffer {

@@ -42,6 +42,9 @@ export const counterNames = [
   'messagesRetained',
   'messagesDropped',
   'messagesForward',
+  'overloadEpisodes',
+  'overloadPaused',
+  'overloadRefused',
 ] as const;
 export type CounterName = (typeof counterNames)[number];
 
@@ -53,7 +56,7 @@ export const Metric: { readonly [N in CounterName]: number } = Object.fromEntrie
 const publishReceived = ['qos0Received', 'qos1Received', 'qos2Received'] as const;
 const publishSent = ['qos0Sent', 'qos1Sent', 'qos2Sent'] as const;
 
-/** The keys of the interface and what adds up to them. */
+/** The keys of the interface and what adds up to them; those of `overload/` are our addition. */
 const sums: Readonly<Record<string, readonly CounterName[]>> = {
   'bytes/received': ['bytesReceived'],
   'bytes/sent': ['bytesSent'],
@@ -122,6 +125,9 @@ const sums: Readonly<Record<string, readonly CounterName[]>> = {
   'messages/qos2/sent': ['qos2Sent'],
   'messages/qos2/expired': ['qos2Expired'],
   'messages/qos2/dropped': ['qos2Dropped'],
+  'overload/episodes': ['overloadEpisodes'],
+  'overload/paused': ['overloadPaused'],
+  'overload/refused': ['overloadRefused'],
 };
 
 export const metricKeys: readonly string[] = Object.keys(sums);

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Mqueue, type Queued } from './mqueue.ts';
 import { deliveryTo, FakeSubscriber, messageOn } from './session-fixture.ts';
+import { unstored } from './store-port.ts';
 
 const delivery = deliveryTo(new FakeSubscriber('s'));
 const queued = (topic: string, payload = topic): Queued => ({
   message: messageOn(topic, { payload }),
   delivery,
+  seq: 0,
+  receipt: unstored,
+  mayBeSent: false,
 });
 const textOf = (entry: Queued | undefined): string | undefined => entry?.message.payload.toString();
 

@@ -6,10 +6,13 @@ import { Deque } from '#base/deque';
 import type { ZoneSettings } from '#config/settings';
 import type { Delivery } from './delivery.ts';
 import type { Message } from './message.ts';
+import type { Stored } from './session-journal.ts';
 
-export interface Queued {
+export interface Queued extends Stored {
   readonly message: Message;
   readonly delivery: Delivery;
+  /** A client may have been sent it before. */
+  readonly mayBeSent: boolean;
 }
 
 type Limits = Pick<ZoneSettings, 'maxMqueueLen' | 'mqueuePriorities' | 'mqueueDefaultPriority'>;
@@ -20,6 +23,8 @@ export class Mqueue {
   #lanes: { readonly priority: number; readonly queue: Deque<Queued> }[] = [];
   length = 0;
   dropped = 0;
+  /** Among them those that no store was told of. */
+  unpromised = 0;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -29,13 +34,23 @@ export class Mqueue {
   push(queued: Queued): Queued | undefined {
     const queue = this.#laneFor(queued.message.topic);
     queue.push(queued);
+    this.#count(queued, 1);
     const max = this.#limits.maxMqueueLen;
-    if (max > 0 && queue.length > max) {
-      this.dropped++;
-      return queue.shift();
-    }
-    this.length++;
-    return undefined;
+    if (max === 0 || queue.length <= max) return undefined;
+    this.dropped++;
+    return this.#count(queue.shift() as Queued, -1);
+  }
+
+  /** Takes back what was queued before, whatever the bound. */
+  restore(queued: Queued): void {
+    this.#laneFor(queued.message.topic).push(queued);
+    this.#count(queued, 1);
+  }
+
+  #count(queued: Queued, by: 1 | -1): Queued {
+    this.length += by;
+    if (queued.seq === 0) this.unpromised += by;
+    return queued;
   }
 
   peek(): Queued | undefined {
@@ -47,9 +62,18 @@ export class Mqueue {
 
   shift(): Queued | undefined {
     for (const { queue } of this.#lanes) {
-      if (queue.length === 0) continue;
-      this.length--;
-      return queue.shift();
+      if (queue.length > 0) return this.#count(queue.shift() as Queued, -1);
+    }
+    return undefined;
+  }
+
+  /** Takes out the oldest that no store was told of. */
+  takeUnpromised(): Queued | undefined {
+    if (this.unpromised === 0) return undefined;
+    for (const { queue } of this.#lanes) {
+      for (let i = 0; i < queue.length; i++) {
+        if ((queue.at(i) as Queued).seq === 0) return this.#count(queue.removeAt(i), -1);
+      }
     }
     return undefined;
   }
@@ -60,17 +84,17 @@ export class Mqueue {
     for (const { queue } of this.#lanes) {
       for (let left = queue.length; left > 0; left--) {
         const queued = queue.shift() as Queued;
-        if (wanted(queued)) taken.push(queued);
+        if (wanted(queued)) taken.push(this.#count(queued, -1));
         else queue.push(queued);
       }
     }
-    this.length -= taken.length;
     return taken;
   }
 
   clear(): void {
     this.#lanes = [];
     this.length = 0;
+    this.unpromised = 0;
   }
 
   #laneFor(topic: string): Deque<Queued> {

@@ -26,10 +26,10 @@ const onAck: { readonly [T in AckPacket['type']]: OnAck } = {
   },
   pubrel: (channel, session, packetId) => {
     channel.core.metrics.add(Metric.pubrelReceived);
-    const isKnown = session.awaitingRel.delete(packetId);
+    const isKnown = session.awaitingRel.has(packetId);
     if (!isKnown) channel.core.metrics.add(Metric.pubrelMissed);
     const code = isKnown ? Reason.success : Reason.packetIdentifierNotFound;
-    channel.sendAck('pubcomp', packetId, code); // [MQTT-4.3.3-11]
+    session.free(packetId, () => channel.sendAck('pubcomp', packetId, code)); // [MQTT-4.3.3-11]
   },
   pubcomp: (channel, session, packetId) => {
     channel.core.metrics.add(Metric.pubcompReceived);

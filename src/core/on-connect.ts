@@ -15,9 +15,11 @@ import { anyPacketBytes, type Channel } from './channel.ts';
 import { ConnectAttempt } from './connect-attempt.ts';
 import { connackProperties } from './connack-properties.ts';
 import { beginEnhancedAuth } from './enhanced-auth.ts';
+import { Metric } from './metrics.ts';
 import type { Wait } from './ports.ts';
 import { expiryOf } from './session-expiry.ts';
 import { runStages, type Stage } from './stages.ts';
+import { willOf } from './will-of.ts';
 
 /** A CONNECT, in the order things happen to it. Add a stage here or nowhere. */
 const connectStages: readonly Stage<ConnectAttempt>[] = [
@@ -29,6 +31,7 @@ const connectStages: readonly Stage<ConnectAttempt>[] = [
   settleClient,
   checkWill,
   claimClientId,
+  discardFormer,
   openSession,
 ];
 
@@ -82,6 +85,11 @@ function identify(attempt: ConnectAttempt): undefined {
 
 function checkCapacity(attempt: ConnectAttempt): undefined {
   const { core } = attempt.channel;
+  if (core.flusher.pressure.isRefusing) {
+    core.metrics.add(Metric.overloadRefused);
+    attempt.refuse(Reason.serverBusy, 'Cannot connect: the broker is overloaded, try again later');
+    return;
+  }
   const { maxClients } = core.settings.node;
   if (core.stats.count('connections') < maxClients) return;
   attempt.refuse(
@@ -219,6 +227,15 @@ function claimClientId({ channel, clientId }: ConnectAttempt): Wait {
   });
 }
 
+/**
+ * [MQTT-3.1.2-4] A clean start ends the session there is, on disk too: a CONNACK that came before that
+ * could be followed by a crash, and the old session be back. A disk that refuses does not keep anybody out.
+ */
+function discardFormer({ channel, packet, clientId }: ConnectAttempt): Wait {
+  if (!packet.cleanStart) return undefined;
+  return channel.core.sessions.discard(clientId)?.catch(() => {});
+}
+
 function openSession(attempt: ConnectAttempt): undefined {
   const { channel, packet, clientId, username } = attempt;
   const { core, zone } = channel;
@@ -240,7 +257,10 @@ function openSession(attempt: ConnectAttempt): undefined {
   channel.session = session;
   channel.open();
   channel.authMethod = packet.properties.authMethod;
-  if (packet.will !== undefined) channel.will = packet.will;
+  if (packet.will !== undefined) {
+    channel.will = willOf(channel, packet.will, expirySeconds);
+    if (zone.sessionDurability !== 'memory') core.wills.keep(clientId, channel.will);
+  }
   core.stats.move('connections', 1);
   const { maxInflight } = zone;
   const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
@@ -267,5 +287,5 @@ function openSession(attempt: ConnectAttempt): undefined {
   core.hooks.tell(isPresent ? 'session.resumed' : 'session.created', channel.publisher);
   if (channel.isClosed) return; // by a hook
   core.hooks.tell('client.connected', channel.publisher, Reason.success);
-  session.pump();
+  session.out.pump();
 }

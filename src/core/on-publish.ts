@@ -302,8 +302,8 @@ function acknowledge({ channel, session, packetId, qos }: Inbound, code: number,
     unpromised(wait);
     return;
   }
-  if (qos === 2) session.awaitingRel.add(packetId, wait);
-  channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, wait);
+  if (qos === 1) channel.acknowledge('puback', packetId, code, wait);
+  else channel.acknowledge('pubrec', packetId, code, session.take(packetId, wait));
 }
 
 /** Not accepted, and the client is told where its version has a word for it [MQTT-3.4.2-1]. */

@@ -159,8 +159,11 @@ function takeBack(
   error: unknown,
 ): void {
   const { subscriptions, log } = channel.core;
-  log.error('store.failed', { clientId: session.clientId, error: describeError(error) });
+  // The store has raised an alarm; a line for each of its victims would say nothing more.
+  log.debug('store.failed', { clientId: session.clientId, error: describeError(error) });
   for (const { subscription, before } of entered) {
+    // The session may be over, or have been subscribed again on another connection.
+    if (session.subscriptions.get(subscription.filter) !== subscription) continue;
     if (before === undefined) unpromised(subscriptions.remove(session, subscription.filter)?.wait);
     else unpromised(subscriptions.add(session, before).wait);
   }

@@ -26,7 +26,8 @@ export function onUnsubscribe(channel: Channel, packet: UnsubscribePacket): Wait
 function leave(channel: Channel, packet: UnsubscribePacket, filters: readonly string[]): Wait {
   const { session, core } = channel;
   if (channel.isClosed || session === undefined) return undefined;
-  let wait: Wait;
+  // Also when there is nothing to remove: a removal told before may not be on disk yet.
+  let wait: Wait = session.journal?.wait;
   const removed: (Subscription | undefined)[] = filters.map((written) => {
     const filter = canonicalFilter(written);
     channel.stopReplay(filter);
@@ -67,11 +68,16 @@ function restore(
   removed: readonly (Subscription | undefined)[],
   error: unknown,
 ): void {
-  const { subscriptions, log } = channel.core;
-  log.error('store.failed', { clientId: session.clientId, error: describeError(error) });
+  const { subscriptions, sessions, log } = channel.core;
+  // The store has raised an alarm; a line for each of its victims would say nothing more.
+  log.debug('store.failed', { clientId: session.clientId, error: describeError(error) });
   const reasonCodes = removed.map((one) => {
     if (one === undefined) return Reason.noSubscriptionExisted;
-    unpromised(subscriptions.add(session, one).wait);
+    // The session may be over, or have been subscribed again on another connection.
+    const isOurs = sessions.find(session.clientId) === session;
+    if (isOurs && !session.subscriptions.has(one.filter)) {
+      unpromised(subscriptions.add(session, one).wait);
+    }
     return Reason.implementationSpecificError;
   });
   // Before MQTT 5 an UNSUBACK can only say yes.

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Metric, Metrics } from './metrics.ts';
-import { Flusher } from './flusher.ts';
+import { Flusher, smallSlabBytes } from './flusher.ts';
 import { copyBytes, Outbox, sharedPieceBytesMin } from './outbox.ts';
 import type { PeerInfo, Transport } from './ports.ts';
 
@@ -40,7 +40,10 @@ class FakeTransport implements Transport {
   destroy(): void {}
 }
 
-function bench(bytesMax = 100_000): {
+function bench(
+  bytesMax = 100_000,
+  flusher = new Flusher(),
+): {
   transport: FakeTransport;
   /** How often the owner was told that there is room again. */
   room: () => number;
@@ -49,7 +52,6 @@ function bench(bytesMax = 100_000): {
   metrics: Metrics;
 } {
   const transport = new FakeTransport();
-  const flusher = new Flusher();
   const metrics = new Metrics();
   let told = 0;
   const onFault = (error: unknown): never => {
@@ -303,3 +305,68 @@ test('an outbox writes the very bytes it was given, whatever their lengths', asy
     { numRuns: 200 },
   );
 });
+
+test('outbox counts as held only what its client does not take, until it does', async () => {
+  const { transport, outbox, flusher } = bench();
+  const { held } = flusher.pressure;
+  put(outbox, 'taken at once');
+  await turn();
+  assert.equal(held.outboxes, 0);
+  transport.isSlow = true;
+  put(outbox, 'lent');
+  assert.equal(held.outboxes, 0);
+  await turn();
+  assert.equal(held.outboxes, smallSlabBytes);
+  put(outbox, 'waits behind');
+  await turn();
+  assert.equal(held.outboxes, 2 * smallSlabBytes);
+  put(outbox, 'waits in the same memory');
+  await turn();
+  assert.equal(held.outboxes, 2 * smallSlabBytes);
+  outbox.drained();
+  assert.equal(held.outboxes, smallSlabBytes, 'what waited is lent now');
+  outbox.drained();
+  assert.equal(held.outboxes, 0);
+});
+
+test('outboxes that share memory hold it once', async () => {
+  const flusher = new Flusher();
+  const { held } = flusher.pressure;
+  const slow = Array.from({ length: 3 }, () => bench(100_000, flusher));
+  const piece = Buffer.allocUnsafeSlow(50_000);
+  for (const { outbox, transport } of slow) {
+    transport.isSlow = true;
+    outbox.share(piece.subarray(0, 20_000));
+    outbox.share(piece.subarray(20_000));
+  }
+  await turn();
+  assert.equal(held.outboxes, 50_000);
+  slow[0]?.outbox.drained();
+  slow[1]?.outbox.close();
+  assert.equal(held.outboxes, 50_000);
+  slow[2]?.outbox.drained();
+  assert.equal(held.outboxes, 0);
+});
+
+for (const [what, finish] of [
+  ['is closed', (outbox: Outbox): void => outbox.close()],
+  [
+    'ends and is closed',
+    (outbox: Outbox): void => {
+      outbox.end();
+      outbox.close();
+    },
+  ],
+] as const) {
+  test(`outbox that ${what} while its client does not read holds nothing any more`, async () => {
+    const { transport, outbox, flusher } = bench();
+    transport.isSlow = true;
+    put(outbox, 'lent');
+    await turn();
+    put(outbox, 'waits');
+    await turn();
+    assert.ok(flusher.pressure.held.outboxes > 0);
+    finish(outbox);
+    assert.equal(flusher.pressure.held.outboxes, 0);
+  });
+}

@@ -31,6 +31,8 @@ export class Outbox implements Flushable {
   /** Bytes offered and not yet taken by the transport. */
   bytes = 0;
   #lent = 0;
+  /** The memory counted as held: a client that takes everything at once never has any. */
+  #counted: Set<ArrayBufferLike> | null = null;
   #isDirty = false;
   #hasRefused = false;
   #isClosed = false;
@@ -129,7 +131,11 @@ export class Outbox implements Flushable {
 
   flush(): void {
     this.#isDirty = false;
-    if (this.#isClosed || this.#lent > 0 || this.bytes === 0) return;
+    if (this.#isClosed || this.bytes === 0) return;
+    if (this.#lent > 0) {
+      this.#countWaiting();
+      return;
+    }
     const length = this.bytes;
     let isTaken: boolean;
     if (this.#pieces === null) {
@@ -138,6 +144,7 @@ export class Outbox implements Flushable {
       isTaken = this.#transport.write(slab.subarray(0, this.fill));
       this.fill = 0;
       if (isTaken) this.#flusher.giveBack(slab);
+      else this.#countHeld(slab);
     } else {
       if (this.fill > 0) this.#closeSlab();
       const pieces = this.#pieces;
@@ -145,9 +152,13 @@ export class Outbox implements Flushable {
       this.#pieces = null;
       this.#fullSlabs = null;
       isTaken = this.#transport.writeAll(pieces);
-      if (isTaken && slabs !== null) for (const slab of slabs) this.#flusher.giveBack(slab);
+      if (!isTaken) for (const piece of pieces) this.#countHeld(piece);
+      else if (slabs !== null) for (const slab of slabs) this.#flusher.giveBack(slab);
     }
-    if (this.#isClosed) return;
+    if (this.#isClosed) {
+      this.#uncount();
+      return;
+    }
     this.#metrics.add(Metric.bytesSent, length);
     if (isTaken) {
       this.bytes = 0;
@@ -165,8 +176,28 @@ export class Outbox implements Flushable {
   drained(): void {
     this.bytes -= this.#lent;
     this.#lent = 0;
+    this.#uncount();
     if (this.bytes > 0) this.flush();
     else this.#tellRoom();
+  }
+
+  #countWaiting(): void {
+    if (this.#pieces !== null) for (const piece of this.#pieces) this.#countHeld(piece);
+    if (this.slab !== null) this.#countHeld(this.slab);
+  }
+
+  /** Several pieces may lie in one block of memory, and several outboxes may hold it. */
+  #countHeld({ buffer }: Uint8Array): void {
+    this.#counted ??= new Set();
+    if (this.#counted.has(buffer)) return;
+    this.#counted.add(buffer);
+    this.#flusher.pressure.held.hold(buffer);
+  }
+
+  #uncount(): void {
+    if (this.#counted === null) return;
+    for (const buffer of this.#counted) this.#flusher.pressure.held.release(buffer);
+    this.#counted = null;
   }
 
   #tellRoom(): void {
@@ -200,6 +231,7 @@ export class Outbox implements Flushable {
     this.fill = 0;
     this.bytes = 0;
     this.#lent = 0;
+    this.#uncount();
   }
 }
 

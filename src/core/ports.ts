@@ -1,6 +1,6 @@
-// What the core asks of the world, in the core's own words: a transport under each connection, a
-// store for what must outlive the process, and peers (other workers, later other nodes) that have
-// subscribers of their own. Implementations live on the floors above and are handed in by main.ts.
+// What the core asks of the world, in the core's own words: a transport under each connection, and
+// peers (other workers, later other nodes) that have subscribers of their own; what it asks of a
+// store stands in store-port.ts. Implementations live on the floors above and are handed in by main.ts.
 
 import type { Message } from './message.ts';
 
@@ -77,19 +77,6 @@ export interface ListenerFace {
   readonly peerCertAsUsername: 'cn' | 'dn' | 'crt' | undefined;
   /** Counts how a connection ended; see `shutdown_count`. */
   ended(reason: string): void;
-}
-
-/**
- * What must outlive the process. Each call answers `undefined` when there is nothing to wait for,
- * else a promise of the flush: an acknowledgement that depends on it is sent after it.
- */
-export interface Store {
-  retain(message: Message): Wait;
-  forgetRetained(topic: string): Wait;
-  subscribed(clientId: string, filter: string): Wait;
-  unsubscribed(clientId: string, filter: string): Wait;
-  /** A QoS 1 or 2 message entered the queue or the window of a session that outlives connections. */
-  queued(clientId: string, message: Message): Wait;
 }
 
 /**

@@ -46,7 +46,7 @@ export class Publishing {
   }
 
   accept(message: Message, route: Route): number {
-    this.wait = message.retain ? this.#retained.put(message) : undefined;
+    this.wait = message.retain ? this.#retain(message) : undefined;
     // Hooks may have taken their time: subscriptions can have changed since the route was found.
     const copies = this.#router.dispatch(message, this.#router.refresh(route), this);
     if (copies === 0) {
@@ -58,13 +58,26 @@ export class Publishing {
     return copies;
   }
 
-  /** The whole way, for messages that no connection brought. Resolves when it is safe to confirm. */
-  async publish(message: Message): Promise<number> {
+  /** A store that cannot be read refuses like one that cannot be written. */
+  #retain(message: Message): Wait {
+    try {
+      return this.#retained.put(message);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /**
+   * The whole way, for messages that no connection brought. Resolves when it is safe to confirm;
+   * `onAccepted` is called in the turn in which the message is accepted, or dropped by a hook.
+   */
+  async publish(message: Message, onAccepted?: () => void): Promise<number> {
     refuseBadTopic(message.topic);
     const asked = await this.ask(message);
-    if (asked === undefined) return 0;
-    const copies = this.accept(asked, this.#router.routeTo(asked.topic));
-    await this.wait;
+    const copies = asked === undefined ? 0 : this.accept(asked, this.#router.routeTo(asked.topic));
+    const wait = asked === undefined ? undefined : this.wait;
+    onAccepted?.();
+    await wait;
     return copies;
   }
 }

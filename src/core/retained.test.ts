@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { VirtualClock } from '#base/clock';
 import type { RetainerSettings } from '#config/settings';
+import { DurableStore } from '#store/durable-store';
+import { SlowEngine } from '#test/slow-engine';
 import type { Message } from './message.ts';
 import { Metrics } from './metrics.ts';
-import type { Store } from './ports.ts';
 import { Retained } from './retained.ts';
-import { forgetfulStore, type MessageOptions, messageOn, wheel } from './session-fixture.ts';
+import { type MessageOptions, messageOn, wheel } from './session-fixture.ts';
 import { Stats } from './stats.ts';
 
 interface Bench {
@@ -16,24 +18,30 @@ interface Bench {
   readonly scheduled: () => number;
   readonly stats: Stats;
   readonly metrics: Metrics;
+  readonly store: DurableStore;
   readonly refused: string[];
   readonly keep: (topic: string, options?: MessageOptions) => void;
 }
 
-function bench(settings: Partial<RetainerSettings> = {}, store: Partial<Store> = {}): Bench {
+function bench(
+  settings: Partial<RetainerSettings> = {},
+  engine: SlowEngine = new SlowEngine(),
+): Bench {
   const { clock, timers } = wheel();
+  const store = new DurableStore(engine, { clock });
   const [stats, metrics] = [new Stats(), new Metrics()];
   const refused: string[] = [];
   const retained = new Retained(
     { maxRetainedMessages: 0, maxPayloadBytes: 100, expirySeconds: 0, ...settings },
-    { timers, metrics, stats, store: { ...forgetfulStore, ...store } },
+    { timers, metrics, stats, store },
     (topic, why) => refused.push(`${topic}: ${why}`),
   );
   const keep = (topic: string, options: MessageOptions = {}): void => {
     const timestampMs = timers.nowMs;
     void retained.put(messageOn(topic, { retain: true, timestampMs, ...options }));
   };
-  return { retained, clock, scheduled: () => timers.size, stats, metrics, refused, keep };
+  const scheduled = (): number => timers.size;
+  return { retained, clock, scheduled, stats, metrics, store, refused, keep };
 }
 
 /** The payload that a subscriber to this very topic would be sent. */
@@ -101,21 +109,31 @@ test('retained messages expire by their own time, else by the setting, system to
   assert.deepEqual(namesOf(retained, '$SYS/#', 10), ['$SYS/x']);
 });
 
-test('a sweep takes expired messages out and tells the store, as long as some may expire', () => {
-  const forgotten: string[] = [];
-  const { retained, clock, stats, keep } = bench(
-    {},
-    { forgetRetained: (topic) => void forgotten.push(topic) },
-  );
+test('a sweep takes expired messages out of the store, as long as some may expire', () => {
+  const { retained, clock, store, stats, keep } = bench();
   keep('soon', { properties: { messageExpirySeconds: 10 } });
   keep('later', { properties: { messageExpirySeconds: 100 } });
   keep('never');
   clock.advance(61_000);
-  assert.deepEqual(forgotten, ['soon']);
+  const left = (): string[] =>
+    ['soon', 'later', 'never'].filter((topic) => store.retained.has(topic));
+  assert.deepEqual(left(), ['later', 'never']);
   assert.equal(retained.size, 2);
   clock.advance(60_000);
-  assert.deepEqual(forgotten, ['soon', 'later']);
+  assert.deepEqual(left(), ['never']);
   assert.equal(stats.count('retained'), 1);
+});
+
+test('what expired while no process ran is swept without anything new being retained', async () => {
+  const engine = new SlowEngine();
+  const before = bench({}, engine);
+  before.keep('soon', { properties: { messageExpirySeconds: 10 } });
+  before.keep('never');
+  await before.store.flushed();
+  const { retained, clock } = bench({}, engine);
+  assert.equal(retained.size, 2);
+  clock.advance(61_000);
+  assert.equal(retained.size, 1);
 });
 
 test('a message that replaces an expiring one lives by its own time', () => {
@@ -158,10 +176,60 @@ test('a retained slice ends behind the message whose visit answers false', () =>
   assert.ok(slices >= 3);
 });
 
-test('retained waits for the store, to keep and to forget', () => {
-  const [kept, gone] = [Promise.resolve(), Promise.resolve()];
-  const { retained } = bench({}, { retain: () => kept, forgetRetained: () => gone });
-  assert.equal(retained.put(messageOn('a', { retain: true })), kept);
-  assert.equal(retained.put(messageOn('a', { retain: true, payload: '' })), gone);
-  assert.equal(retained.delete('a'), undefined);
+test('retained waits for the store, to keep and to forget what will be acknowledged', async () => {
+  const engine = new SlowEngine();
+  const { retained } = bench({}, engine);
+  engine.hold();
+  for (const payload of ['x', '']) {
+    const wait = retained.put(messageOn('a', { retain: true, payload, qos: 1 }));
+    let isFlushed = false;
+    void wait?.then(() => {
+      isFlushed = true;
+    });
+    const commit = await engine.next();
+    assert.equal(isFlushed, false);
+    commit.resolve();
+    await wait;
+    assert.equal(isFlushed, true);
+  }
+  // There is nothing to forget, and therefore nothing to wait for.
+  await retained.put(messageOn('a', { retain: true, payload: '', qos: 1 }));
+  assert.equal(retained.put(messageOn('a', { retain: true, qos: 0 })), undefined);
+  assert.equal(retained.put(messageOn('b', { retain: true, payload: '', qos: 0 })), undefined);
+  assert.equal(retained.size, 1);
+});
+
+test('to forget what seems to be gone waits for its removal, which may not be on disk yet', async () => {
+  const engine = new SlowEngine();
+  const { retained, clock, store, keep } = bench({}, engine);
+  keep('a');
+  await store.flushed();
+  engine.hold();
+  keep('a', { payload: '' });
+  const removal = await engine.next();
+  const again = retained.put(messageOn('a', { retain: true, payload: '', qos: 1 }));
+  removal.reject();
+  await turn();
+  clock.advance(100);
+  const second = await engine.next();
+  assert.deepEqual(second.writes, ['remove retained']);
+  second.resolve();
+  await again;
+  assert.equal(retained.size, 0);
+});
+
+test('a message that the store could not retain is not retained, and the one before is', async () => {
+  const engine = new SlowEngine();
+  const { retained, store, keep } = bench({}, engine);
+  keep('a', { payload: 'old' });
+  await store.flushed();
+  engine.fail();
+  const waits = ['a', 'b'].map((topic) =>
+    retained.put(messageOn(topic, { payload: 'new', qos: 1 })),
+  );
+  assert.equal(textAt(retained, 'b'), 'new');
+  for (const wait of waits) await assert.rejects(Promise.resolve(wait));
+  assert.equal(textAt(retained, 'a'), 'old');
+  assert.equal(textAt(retained, 'b'), undefined);
+  assert.equal(retained.size, 1);
 });

@@ -1,25 +1,23 @@
-// The last retained message of each topic, found by filter. Limits: number of topics, payload size,
-// age. An expired message is as good as gone: nobody is sent it, and a sweep removes it before long.
+// The last retained message of each topic, found by filter. They live in the store; those under
+// `$SYS/`, which the broker makes anew after each start, in memory. Limits: number of topics, payload
+// size, age. An expired message is as good as gone: nobody is sent it, and a sweep removes it.
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import { NameTrie } from '#topics/name-trie';
 import type { RetainerSettings } from '#config/settings';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
-import type { Store, Wait } from './ports.ts';
+import type { Wait } from './ports.ts';
 import type { Stats } from './stats.ts';
+import type { Store } from './store-port.ts';
 import { unpromised } from './wait.ts';
 
-interface Kept {
-  readonly message: Message;
-  readonly expiresAtMs: number;
-}
-
 const sweepSeconds = 60;
-const sweepNames = 1000;
+const sweepNames = 300;
+const system = '$SYS/';
 
 export class Retained {
-  readonly #names = new NameTrie<Kept>();
+  readonly #system = new NameTrie<Message>();
   readonly #settings: RetainerSettings;
   readonly #timers: TimerWheel;
   readonly #metrics: Metrics;
@@ -27,8 +25,10 @@ export class Retained {
   readonly #store: Store;
   readonly #onRefused: (topic: string, why: string) => void;
   readonly #sweep: CallbackTimer;
-  #expiring = 0;
-  #sweeping: Iterator<[string, Kept]> | undefined;
+  /** Where the sweep goes on; undefined: it is between two rounds. */
+  #sweepFrom: string | undefined;
+  /** Something that expires was seen in this round, or put since. */
+  #isExpiring = false;
 
   constructor(
     settings: RetainerSettings,
@@ -42,40 +42,52 @@ export class Retained {
     this.#store = parts.store;
     this.#onRefused = onRefused;
     this.#sweep = new CallbackTimer(() => this.#sweepExpired());
+    this.#count();
+    // What another process left may be due.
+    if (this.size > 0) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
   }
 
   get size(): number {
-    return this.#names.size;
+    return this.#store.retained.size + this.#system.size;
   }
 
   /** Takes a message with the retain flag; one without payload removes [MQTT-3.3.1-6]. */
   put(message: Message): Wait {
     const { topic } = message;
-    if (message.payloadBytes === 0) return this.delete(topic);
+    if (message.payloadBytes === 0) return this.delete(topic, message.qos > 0);
+    if (topic.startsWith(system)) {
+      this.#system.set(topic, message.compact());
+      this.#count();
+      return undefined;
+    }
+    const { retained } = this.#store;
     const { maxPayloadBytes, maxRetainedMessages } = this.#settings;
     if (message.payloadBytes > maxPayloadBytes) {
       this.#onRefused(topic, `${message.payloadBytes} bytes: the limit is ${maxPayloadBytes}`);
       return undefined;
     }
-    const before = this.#names.get(topic);
-    if (before === undefined && maxRetainedMessages > 0 && this.size >= maxRetainedMessages) {
+    const isFull = maxRetainedMessages > 0 && this.size >= maxRetainedMessages;
+    if (isFull && !retained.has(topic)) {
       this.#onRefused(topic, `${this.size} topics are retained: the limit is reached`);
       return undefined;
     }
     const expiresAtMs = this.#expiryOf(message);
-    this.#names.set(topic, { message: message.compact(), expiresAtMs });
-    this.#countExpiring(before, expiresAtMs);
+    retained.put(message, expiresAtMs);
+    if (expiresAtMs !== Number.POSITIVE_INFINITY) this.#watchExpiry();
     this.#count();
-    return this.#store.retain(message);
+    return message.qos > 0 ? this.#store.flushed() : undefined;
   }
 
-  delete(topic: string): Wait {
-    const before = this.#names.get(topic);
-    if (before === undefined) return undefined;
-    this.#names.delete(topic);
-    this.#countExpiring(before, Number.POSITIVE_INFINITY);
+  delete(topic: string, isAwaited = true): Wait {
+    if (topic.startsWith(system)) {
+      this.#system.delete(topic);
+      this.#count();
+      return undefined;
+    }
+    // Also one that seems to be gone: its removal may not be on disk yet.
+    this.#store.retained.delete(topic);
     this.#count();
-    return this.#store.forgetRetained(topic);
+    return isAwaited ? this.#store.flushed() : undefined;
   }
 
   /**
@@ -88,24 +100,26 @@ export class Retained {
     namesMax: number,
     visit: (message: Message) => boolean,
   ): string | undefined {
+    // A filter that begins with a wildcard matches nothing that begins with `$` [MQTT-4.7.2-1].
+    if (filter.startsWith(system)) {
+      return this.#system.matchSlice(filter, from, namesMax, (_, message) => visit(message));
+    }
     const { nowMs } = this.#timers;
-    return this.#names.matchSlice(filter, from, namesMax, (_, kept) =>
-      kept.expiresAtMs > nowMs ? visit(kept.message) : true,
+    return this.#store.retained.slice(filter, from, namesMax, (message, expiresAtMs) =>
+      expiresAtMs > nowMs ? visit(message) : true,
     );
   }
 
   #expiryOf(message: Message): number {
     if (message.expiresAtMs !== Number.POSITIVE_INFINITY) return message.expiresAtMs;
     const { expirySeconds } = this.#settings;
-    return expirySeconds > 0 && !message.topic.startsWith('$SYS/')
+    return expirySeconds > 0
       ? message.timestampMs + expirySeconds * 1000
       : Number.POSITIVE_INFINITY;
   }
 
-  #countExpiring(before: Kept | undefined, expiresAtMs: number): void {
-    if (before !== undefined && before.expiresAtMs !== Number.POSITIVE_INFINITY) this.#expiring--;
-    if (expiresAtMs === Number.POSITIVE_INFINITY) return;
-    this.#expiring++;
+  #watchExpiry(): void {
+    this.#isExpiring = true;
     if (!this.#sweep.isScheduled) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
   }
 
@@ -117,22 +131,19 @@ export class Retained {
   /** A slice per tick, so that a million topics do not hold up the loop. */
   #sweepExpired(): void {
     const { nowMs } = this.#timers;
-    this.#sweeping ??= this.#names[Symbol.iterator]();
-    for (let left = sweepNames; left > 0; left--) {
-      const next = this.#sweeping.next();
-      if (next.done === true) {
-        this.#sweeping = undefined;
-        if (this.#expiring > 0) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
-        return;
-      }
-      const [topic, kept] = next.value;
-      if (kept.expiresAtMs <= nowMs) this.#forget(topic);
-    }
-    this.#timers.schedule(this.#sweep, 0);
-  }
-
-  /** What nobody waits for: a failure of the store leaves an expired record, which expires again. */
-  #forget(topic: string): void {
-    unpromised(this.delete(topic));
+    // First of all: reading may throw, and the sweep goes on.
+    this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
+    if (this.#sweepFrom === undefined) this.#isExpiring = false;
+    const expired: string[] = [];
+    const visit = (message: Message, expiresAtMs: number): boolean => {
+      if (expiresAtMs <= nowMs) expired.push(message.topic);
+      else if (expiresAtMs !== Number.POSITIVE_INFINITY) this.#isExpiring = true;
+      return true;
+    };
+    const from = this.#sweepFrom ?? '';
+    this.#sweepFrom = this.#store.retained.sliceAll(from, sweepNames, visit);
+    for (const topic of expired) unpromised(this.delete(topic, false));
+    if (this.#sweepFrom !== undefined) this.#timers.schedule(this.#sweep, 0);
+    else if (!this.#isExpiring) this.#timers.cancel(this.#sweep);
   }
 }

@@ -25,7 +25,8 @@ import { bothWaits } from './wait.ts';
 interface FilterNode {
   readonly filter: string;
   readonly deliveries: Map<Subscriber, Delivery>;
-  readonly groups: Map<string, SharedGroup>;
+  /** Made for the first: most filters have none. */
+  groups: Map<string, SharedGroup> | undefined;
   /** The deliveries as a list, shared by all Routes that this filter alone matches. */
   list: readonly Delivery[] | undefined;
 }
@@ -121,6 +122,7 @@ export class Router {
       node.deliveries.set(delivery.session, delivery);
       node.list = undefined;
     } else {
+      node.groups ??= new Map();
       let group = node.groups.get(groupName);
       if (group === undefined) {
         group = new SharedGroup(groupName, filter, this.#shared);
@@ -138,11 +140,11 @@ export class Router {
       if (node.deliveries.delete(session)) this.#stats.move('subscribers', -1);
       node.list = undefined;
     } else {
-      const group = node.groups.get(groupName);
+      const group = node.groups?.get(groupName);
       group?.delete(session);
-      if (group?.size === 0) node.groups.delete(groupName);
+      if (group?.size === 0) node.groups?.delete(groupName);
     }
-    if (node.deliveries.size === 0 && node.groups.size === 0) this.#drop(node);
+    if (node.deliveries.size === 0 && (node.groups?.size ?? 0) === 0) this.#drop(node);
     this.#changed(filter);
   }
 
@@ -152,6 +154,7 @@ export class Router {
    */
   dispatch(message: Message, route: Route, waits: { wait: Wait }): number {
     const { deliveries, groups } = route;
+    message.isShared = deliveries.length + groups.length > 1;
     let wait: Wait;
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as Delivery;
@@ -189,6 +192,11 @@ export class Router {
     }
   }
 
+  /** A shared subscription, while it has members. */
+  group(filter: string, name: string): SharedGroup | undefined {
+    return this.#find(filter)?.groups?.get(name);
+  }
+
   /** Filters with at least one subscription, for management. */
   *filters(): Generator<string> {
     yield* this.#exact.keys();
@@ -205,7 +213,7 @@ export class Router {
     const node: FilterNode = {
       filter,
       deliveries: new Map(),
-      groups: new Map(),
+      groups: undefined,
       list: undefined,
     };
     if (hasWildcard(filter)) this.#wild.set(filter, node);
@@ -289,7 +297,7 @@ export class Router {
     this.#wild.match(route.topic, (node) => void nodes.push(node));
     const isShared = nodes.length === 1;
     route.deliveries = isShared ? listOf(nodes[0] as FilterNode) : mergedOf(nodes);
-    route.groups = nodes.flatMap((node) => [...node.groups.values()]);
+    route.groups = nodes.flatMap((node) => [...(node.groups?.values() ?? [])]);
     route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
     route.isStale = false;
     route.generation = this.generation;

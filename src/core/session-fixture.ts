@@ -11,12 +11,14 @@ import { Hooks } from '#hooks/runner';
 import type { ClientInfo, DropReason } from '#hooks/table';
 import type { Delivery, FrameRun, Link, Sent, Subscriber } from './delivery.ts';
 import { Drops } from './drops.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { Message, type Publisher } from './message.ts';
 import { Metrics } from './metrics.ts';
-import type { Peers, Store, Wait } from './ports.ts';
+import type { Peers, Wait } from './ports.ts';
 import { Router } from './router.ts';
 import { Session } from './session.ts';
 import { Stats } from './stats.ts';
+import { type SessionStore, type Store, unstored } from './store-port.ts';
 
 export const publisher: Publisher = {
   clientId: 'publisher',
@@ -129,15 +131,53 @@ export class FakeLink implements Link {
 
   goOnReplaying(): void {}
 
+  onFault(error: unknown): never {
+    throw error;
+  }
+
   evict(): void {}
 }
 
-export const forgetfulStore: Store = {
-  retain: () => undefined,
-  forgetRetained: () => undefined,
-  subscribed: () => undefined,
-  unsubscribed: () => undefined,
-  queued: () => undefined,
+const deafSession: SessionStore = {
+  watcher: undefined,
+  isSettled: true,
+  update: () => undefined,
+  subscribe: () => undefined,
+  unsubscribe: () => undefined,
+  put: () => unstored,
+  settle: () => undefined,
+  shed: () => undefined,
+  release: () => unstored,
+  take: () => undefined,
+  free: () => undefined,
+  taken: () => [],
+  read: () => [],
+  extent: () => ({ count: 0, lastSeq: 0 }),
+  end: () => undefined,
+};
+
+/** Takes everything, keeps nothing, and is always done. */
+export const deafStore: Store = {
+  flushed: () => Promise.resolve(),
+  lastingFlushed: () => Promise.resolve(),
+  pendingBytes: 0,
+  retained: {
+    size: 0,
+    has: () => false,
+    put: () => undefined,
+    delete: () => undefined,
+    slice: () => undefined,
+    sliceAll: () => undefined,
+  },
+  wills: { put: () => undefined, delete: () => undefined, sent: () => undefined, all: () => [] },
+  createSession: () => ({ ...deafSession }),
+  sessions: () => [],
+  records: () => ({
+    get: () => undefined,
+    put: () => undefined,
+    delete: () => undefined,
+    entries: () => [],
+  }),
 };
 
 export const noPeers: Peers = {
@@ -201,7 +241,7 @@ export interface SessionBench {
 /** A session of its own, with everything it drops written down. */
 export function sessionBench(
   zone: Partial<ZoneSettings> = {},
-  options: { expirySeconds?: number; store?: Partial<Store> } = {},
+  options: { expirySeconds?: number; store?: Store } = {},
 ): SessionBench {
   const { clock, timers } = wheel();
   const metrics = new Metrics();
@@ -212,9 +252,17 @@ export function sessionBench(
   hooks.on('message.dropped', 'bench', ({ payload }, reason) => {
     dropped.push({ payload: payload.toString(), reason });
   });
-  const store = { ...forgetfulStore, ...options.store };
+  const store = options.store ?? deafStore;
   const drops = new Drops({ metrics, hooks, timers, log: nullLogger });
-  const parts = { metrics, hooks, timers, store, drops };
+  const parts = {
+    metrics,
+    hooks,
+    timers,
+    store,
+    drops,
+    held: new HeldBytes(),
+    groupOf: () => undefined,
+  };
   const { expirySeconds = 0 } = options;
   const owner = {
     clientId: 's',

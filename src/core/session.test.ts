@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { QoS } from '#wire/packet';
 import {
   clientInfo,
+  deafStore,
   deliveryTo,
   FakeLink,
   messageOn,
@@ -18,7 +19,7 @@ const seed: number = given === undefined ? (Math.random() * 0x7fff_ffff) | 0 : N
 function attach({ session }: SessionBench, window = 10, version: 3 | 4 | 5 = 5): FakeLink {
   const link = new FakeLink();
   session.attach(link, clientInfo('s', version), window);
-  session.pump();
+  session.out.pump();
   return link;
 }
 
@@ -65,7 +66,7 @@ test('a session sends as much as the window allows and the rest when it is ackno
   assert.deepEqual(link.payloads, ['1', '2', '3']);
   assert.equal(bench.session.onPuback(link.published[2]?.packetId as number, 0), 'done');
   assert.deepEqual(link.payloads, ['1', '2', '3', '4']);
-  assert.equal(bench.session.queue.length, 0);
+  assert.equal(bench.session.out.queue.length, 0);
 });
 
 test('a session keeps QoS 2 in its window until PUBCOMP', () => {
@@ -126,12 +127,12 @@ test('a session does not let younger QoS 0 messages overtake queued ones', () =>
   deliver(bench, 'old 0', 0);
   const link = attach(bench, 1);
   assert.deepEqual(link.payloads, ['old 1']);
-  assert.equal(bench.session.isClearForQos0, false);
+  assert.equal(bench.session.out.isClearForQos0, false);
   deliver(bench, 'young 0', 0);
   assert.deepEqual(link.payloads, ['old 1']);
   bench.session.onPuback(link.published[0]?.packetId as number, 0);
   assert.deepEqual(link.payloads, ['old 1', 'old 0', 'young 0']);
-  assert.equal(bench.session.isClearForQos0, true);
+  assert.equal(bench.session.out.isClearForQos0, true);
 });
 
 test('a session drops the oldest when its queue is full', () => {
@@ -142,7 +143,7 @@ test('a session drops the oldest when its queue is full', () => {
     bench.dropped.map(({ payload, reason }) => `${payload} ${reason}`),
     ['zero queue_full', '1 queue_full'],
   );
-  assert.equal(bench.session.isClearForQos0, true);
+  assert.equal(bench.session.out.isClearForQos0, true);
   assert.deepEqual(attach(bench).payloads, ['2', '3']);
 });
 
@@ -155,7 +156,7 @@ test('a session drops QoS 0 and queues QoS 1 while the outbox has no room', () =
   assert.deepEqual(bench.dropped, [{ payload: 'zero', reason: 'outbox_full' }]);
   assert.deepEqual(link.payloads, []);
   link.room = Number.POSITIVE_INFINITY;
-  bench.session.pump();
+  bench.session.out.pump();
   assert.deepEqual(link.payloads, ['one']);
 });
 
@@ -264,7 +265,7 @@ test('a session leaves out its own messages when the subscription says so', () =
 
 test('a session waits for the store only for QoS 1 and 2 of a durable session', () => {
   const flushed = Promise.resolve();
-  const store = { queued: () => flushed };
+  const store = { ...deafStore, flushed: () => flushed };
   const durable = sessionBench({}, { expirySeconds: 10, store });
   const brief = sessionBench({}, { expirySeconds: 0, store });
   for (const { session, expected } of [
@@ -281,6 +282,16 @@ test('a session gives back what shared subscriptions left, except QoS 2 that was
   const bench = sessionBench();
   const { session } = bench;
   attach(bench, 2);
+  session.subscriptions.set('$share/g/t', {
+    filter: '$share/g/t',
+    routed: 't',
+    group: 'g',
+    qos: 2,
+    noLocal: false,
+    retainAsPublished: false,
+    retainHandling: 0,
+    subscriptionId: undefined,
+  });
   const group = { name: 'g', filter: 't', redispatch: () => undefined };
   const give = (payload: string, qos: QoS, isShared = true): void =>
     void session.deliver(
@@ -296,8 +307,54 @@ test('a session gives back what shared subscriptions left, except QoS 2 that was
     session.takeUnfinished().map(({ message }) => message.payload.toString()),
     ['sent 1', 'queued 2', 'queued 1'],
   );
-  assert.equal(session.queue.length, 1);
-  assert.equal(session.inflight.size, 1);
+  assert.equal(session.out.queue.length, 1);
+  assert.equal(session.out.window.inflight.size, 1);
+});
+
+test('a session that has left its group gives back what it was sent and did not acknowledge', () => {
+  const bench = sessionBench();
+  const { session } = bench;
+  attach(bench, 1);
+  const group = { name: 'g', filter: 't', redispatch: () => undefined };
+  const give = (payload: string): void =>
+    void session.deliver(
+      messageOn('t', { payload, qos: 1 }),
+      deliveryTo(session, { qos: 1, group }),
+    );
+  give('sent');
+  give('queued');
+  assert.deepEqual(
+    session.takeUnsent(() => true).map(({ message }) => message.payload.toString()),
+    ['queued'],
+  );
+  assert.deepEqual(
+    session.takeUnfinished().map(({ message }) => message.payload.toString()),
+    ['sent'],
+  );
+});
+
+test('a message whose packet id is still in flight waits, also a retained one', () => {
+  for (const isReplay of [false, true]) {
+    const bench = sessionBench({ maxMqueueLen: 0 }, { expirySeconds: 10 });
+    const { session } = bench;
+    const link = attach(bench, 10);
+    const delivery = deliveryTo(session, { qos: 1, isReplay });
+    const give = (payload: string): void => {
+      const message = messageOn('t', { payload, qos: 1 });
+      if (isReplay) session.out.replay(message, delivery);
+      else void session.deliver(message, delivery);
+    };
+    give('never acknowledged');
+    for (let i = 2; i <= 0xffff; i++) {
+      give('acknowledged');
+      session.onPuback(link.published.pop()?.packetId as number, 0);
+    }
+    give('the same id');
+    assert.deepEqual(link.payloads, ['never acknowledged']);
+    session.onPuback(link.published[0]?.packetId as number, 0);
+    assert.deepEqual(link.payloads, ['never acknowledged', 'the same id']);
+    assert.equal(link.published[0]?.packetId, link.published[1]?.packetId);
+  }
 });
 
 test('a session tells who acknowledged what, once per message', () => {
@@ -334,7 +391,12 @@ test('a session that is over holds nothing', () => {
   const { session } = bench;
   assert.deepEqual(bench.dropped, [{ payload: 'two', reason: 'session_ended' }]);
   assert.deepEqual(
-    [session.link, session.inflight.size, session.queue.length, session.awaitingRel.size],
+    [
+      session.link,
+      session.out.window.inflight.size,
+      session.out.queue.length,
+      session.awaitingRel.size,
+    ],
     [null, 0, 0, 0],
   );
 });
@@ -378,7 +440,7 @@ test('a session sends, queues or drops every message it is given, exactly once',
         if (link !== undefined) link.answer = 'sent';
       } else if (step.do === 'ack' && link !== undefined) {
         // What the client can acknowledge is what it has: the oldest that are not beyond the window.
-        const entry = session.inflight.inOrder()[step.at % window];
+        const entry = session.out.window.inflight.inOrder()[step.at % window];
         if (entry !== undefined) acknowledge(bench, entry.packetId);
       } else if (step.do === 'leave') {
         session.detach();
@@ -387,11 +449,11 @@ test('a session sends, queues or drops every message it is given, exactly once',
         link = attach(bench, window);
       } else if (step.do === 'room' && link !== undefined) {
         link.room = step.at < 10 ? -1 : Number.POSITIVE_INFINITY;
-        session.pump();
+        session.out.pump();
       }
       if (link !== undefined) note(link);
     }
-    const queued = session.queue
+    const queued = session.out.queue
       .extract(() => true)
       .map(({ message }) => message.payload.toString());
     const dropped = bench.dropped.map(({ payload }) => payload);
@@ -404,6 +466,6 @@ test('a session sends, queues or drops every message it is given, exactly once',
 
 function acknowledge({ session }: SessionBench, packetId: number): void {
   if (session.onPuback(packetId, 0) === 'done') return;
-  if (session.inflight.get(packetId)?.message === undefined) session.onPubcomp(packetId);
+  if (session.out.window.inflight.get(packetId)?.message === undefined) session.onPubcomp(packetId);
   else session.onPubrec(packetId, 0);
 }

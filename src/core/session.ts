@@ -1,39 +1,29 @@
-// One session: what a client is subscribed to and what it is still owed. It outlives connections;
-// while a client is connected it has a link. Laws: a message is sent, queued or counted as dropped,
-// never forgotten; what was sent first is resent first [MQTT-4.6.0-1]; a window that is full or an
-// outbox over its bound makes messages wait here, where their number is bounded.
+// One session: whose it is, what it is subscribed to, which QoS 2 publishes of its client are not
+// released yet, and what it owes its client (outflow.ts). It outlives connections; while a client is
+// connected it has a link. Law: what must survive a crash is in the store before it is acknowledged.
 
-import type { TimerWheel } from '#base/timers';
-import type { QoS } from '#wire/packet';
+import type { WheelTimer } from '#base/timers';
 import type { ZoneSettings } from '#config/settings';
 import type { ClientInfo, DropReason } from '#hooks/table';
-import type { Hooks } from '#hooks/runner';
-import { AwaitingRel } from './awaiting-rel.ts';
+import { AwaitingRel, type Releasing } from './awaiting-rel.ts';
 import {
   type Delivery,
   type Link,
   mergeDeliveries,
   type Regroup,
-  type Sent,
   type Subscriber,
 } from './delivery.ts';
-import type { Drops } from './drops.ts';
-import { Inflight, type InflightEntry, Phase } from './inflight.ts';
+import { Phase } from './inflight.ts';
 import type { Message } from './message.ts';
-import { Metric, type Metrics } from './metrics.ts';
-import { Mqueue, type Queued } from './mqueue.ts';
-import type { Store, Wait } from './ports.ts';
-import { Resend } from './resend.ts';
+import { Metric } from './metrics.ts';
+import type { Queued } from './mqueue.ts';
+import { Outflow } from './outflow.ts';
+import type { Wait } from './ports.ts';
+import { SessionJournal } from './session-journal.ts';
+import type { SessionParts } from './session-parts.ts';
+import type { SessionHead, SessionStore } from './store-port.ts';
 import type { Subscription } from './subscription.ts';
-
-/** What a session needs of the broker around it. */
-export interface SessionParts {
-  readonly metrics: Metrics;
-  readonly hooks: Hooks;
-  readonly timers: TimerWheel;
-  readonly store: Store;
-  readonly drops: Drops;
-}
+import { bothWaits } from './wait.ts';
 
 /** Whose session it is, and how long it lives without a connection. */
 export interface SessionOwner {
@@ -46,16 +36,16 @@ export interface SessionOwner {
   readonly expirySeconds: number;
 }
 
+/** What another process left of a session. */
+export interface Restored {
+  readonly head: SessionHead;
+  readonly store: SessionStore;
+}
+
 /** unknown: we sent nothing with this packet id, or nothing that this acknowledges. */
 export type AckOutcome = 'done' | 'unknown';
 
-/** Messages in flight that may lie in blocks shared with others; the rest get memory of their own. */
-const sharedBlocksMax = 512;
-
-/** About what a message takes in an outbox. */
-const sizeOf = (message: Message): number => message.payloadBytes + message.topic.length;
-
-export class Session implements Subscriber {
+export class Session implements Subscriber, Releasing {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly provenUsername: string | undefined;
@@ -63,28 +53,21 @@ export class Session implements Subscriber {
   readonly zone: ZoneSettings;
   readonly createdAtMs: number;
   readonly subscriptions: Map<string, Subscription> = new Map();
-  readonly inflight: Inflight = new Inflight();
-  readonly queue: Mqueue;
+  readonly out: Outflow;
   readonly awaitingRel: AwaitingRel;
+  /** Undefined for a session that ends with its connection or with the process. */
+  readonly journal: SessionJournal | undefined;
   readonly #parts: SessionParts;
   /** After the end of a connection; 0: the session ends with it; Infinity: never. */
   expirySeconds: number;
   cleanStart = false;
-  link: Link | null = null;
-  /** The client of the link, or the last one. */
-  client: ClientInfo | undefined;
-  /** Messages sent over the present link and not finished; at most `#window`. */
-  #outstanding = 0;
-  #window = 0;
-  /** Clients before MQTT 5 are sent again what they do not acknowledge; 0: never. */
-  #retryMs = 0;
-  #resend: Resend | undefined;
-  /** QoS 0 messages in the queue: younger ones must not overtake them [MQTT-4.6.0-5]. */
-  #waitingQos0 = 0;
-  delivered = 0;
-  enqueued = 0;
+  /** The registry's own: runs while no client is connected. */
+  expiryTimer: WheelTimer | undefined;
+  /** The store may know packet ids that `awaitingRel` does not. */
+  #isTakenUnread: boolean;
+  #isOver = false;
 
-  constructor(owner: SessionOwner, parts: SessionParts) {
+  constructor(owner: SessionOwner, parts: SessionParts, restored?: Restored) {
     const { zone } = owner;
     this.clientId = owner.clientId;
     this.username = owner.username;
@@ -93,292 +76,166 @@ export class Session implements Subscriber {
     this.zone = zone;
     this.expirySeconds = owner.expirySeconds;
     this.#parts = parts;
-    this.createdAtMs = parts.timers.nowMs;
-    this.queue = new Mqueue(zone);
-    this.awaitingRel = new AwaitingRel(zone, parts.timers, () =>
-      parts.metrics.add(Metric.qos2Expired),
-    );
+    this.createdAtMs = restored?.head.createdAtMs ?? parts.timers.nowMs;
+    this.#isTakenUnread = restored !== undefined;
+    this.out = new Outflow(this, zone, parts);
+    this.journal = this.#journalFor(restored);
+    if (this.journal !== undefined) this.out.keepIn(this.journal);
+    this.awaitingRel = new AwaitingRel(zone, parts.timers, this);
   }
 
-  /** QoS 0 messages may be sent past the queue. */
-  get isClearForQos0(): boolean {
-    return this.#waitingQos0 === 0;
+  /** A publish of the client was not released in time. */
+  onUnreleased(packetId: number): void {
+    this.#parts.metrics.add(Metric.qos2Expired);
+    this.journal?.stored.free(packetId);
   }
 
-  /** Something about it must survive a crash. */
+  #journalFor(restored: Restored | undefined): SessionJournal | undefined {
+    const { sessionDurability } = this.zone;
+    // One that is on disk stays there, whatever the zone says now: its messages were promised.
+    const isKept = restored !== undefined || sessionDurability !== 'memory';
+    if (!this.isDurable || !isKept) return undefined;
+    const { store } = this.#parts;
+    const stored = restored?.store ?? store.createSession(this.head(undefined));
+    const isSync = sessionDurability === 'sync';
+    return new SessionJournal(store, stored, this.out, isSync, restored?.head);
+  }
+
+  /** It may have been the message alone that could not be stored. */
+  onRefused(packetId: number): void {
+    this.journal?.stored.free(packetId);
+  }
+
+  /** As the store is told of it. */
+  head(leftAtMs: number | undefined): SessionHead {
+    return {
+      clientId: this.clientId,
+      username: this.username,
+      provenUsername: this.provenUsername,
+      mountpoint: this.mountpoint,
+      zone: this.zone.name,
+      createdAtMs: this.createdAtMs,
+      expirySeconds: this.expirySeconds,
+      leftAtMs,
+      sentSeq: this.journal?.seenSeq ?? 0,
+    };
+  }
+
+  get link(): Link | null {
+    return this.out.link;
+  }
+
+  /** It outlives its connection. */
   get isDurable(): boolean {
     return this.expirySeconds > 0;
   }
 
-  /** A QoS 1 or 2 message would be sent now: nothing older waits for the window. */
   get isReady(): boolean {
-    return (
-      this.link !== null &&
-      this.#outstanding < this.#window &&
-      this.queue.length === 0 &&
-      this.#resend?.isPending !== true
-    );
+    return this.out.isReady;
   }
 
-  /** What is sent at QoS 0 in any case need not wait for the window. */
-  canReplay({ qos }: Delivery): boolean {
-    const isWindowed = qos > 0 || this.zone.upgradeQos;
-    const isClear = isWindowed ? this.isReady : this.isClearForQos0;
-    return isClear && this.link?.hasRoom(0) === true;
-  }
-
-  deliver(message: Message, delivery: Delivery): Wait {
+  deliver(message: Message, delivery: Delivery, isHandedOn = false): Wait {
+    if (this.#isOver) {
+      // Ended by a hook while the message was on its way to several.
+      this.drop(message, 'session_ended');
+      return undefined;
+    }
     if (delivery.noLocal && message.from.clientId === this.clientId) {
       this.drop(message, 'no_local'); // [MQTT-3.8.3-3]
       return undefined;
     }
     if (delivery.mixed !== undefined && message.from.clientId === this.clientId) {
       const wanted = delivery.mixed.filter((part) => !part.noLocal);
-      return this.deliver(message, mergeDeliveries(wanted));
+      return this.deliver(message, mergeDeliveries(wanted), isHandedOn);
     }
-    const qos = this.#qosFor(message, delivery);
-    const { link } = this;
-    if (link === null) {
-      if (qos > 0 || this.zone.mqueueStoreQos0) this.#enqueue(message, delivery, qos);
-      else this.drop(message, 'qos0_offline');
-      return this.#stored(message, qos);
-    }
-    if (qos === 0 && this.#waitingQos0 === 0) {
-      if (!link.hasRoom(sizeOf(message))) this.drop(message, 'outbox_full');
-      else this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
-      return undefined;
-    }
-    if (qos > 0 && this.isReady && link.hasRoom(sizeOf(message))) {
-      this.#send(link, message, delivery, qos as 1 | 2);
-    } else {
-      this.#enqueue(message, delivery, qos);
-    }
-    return this.#stored(message, qos);
-  }
-
-  #stored(message: Message, qos: QoS): Wait {
-    return qos > 0 && this.isDurable ? this.#parts.store.queued(this.clientId, message) : undefined;
-  }
-
-  /** [MQTT-3.8.4-8], unless the zone raises instead of lowers. */
-  #qosFor(message: Message, delivery: Delivery): QoS {
-    const { qos } = message;
-    if (qos === delivery.qos) return qos;
-    const isHigher = delivery.qos > qos;
-    return isHigher === this.zone.upgradeQos ? delivery.qos : qos;
-  }
-
-  /** A retained message for a new subscription. `canReplay` was asked: it is never dropped. */
-  replay(message: Message, delivery: Delivery): void {
-    const { link } = this;
-    if (link === null) return;
-    const qos = this.#qosFor(message, delivery);
-    if (qos === 0) this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
-    else this.#send(link, message, delivery, qos);
-  }
-
-  #send(link: Link, message: Message, delivery: Delivery, qos: 1 | 2): void {
-    // Many messages in flight could each hold a block of the arena.
-    if (this.inflight.size < sharedBlocksMax) message.own();
-    else message.compact();
-    const phase = qos === 1 ? Phase.awaitPuback : Phase.awaitPubrec;
-    const { timers } = this.#parts;
-    const packetId = this.inflight.add(message, delivery, phase, timers.nowMs);
-    const sent = link.sendPublish(message, delivery, qos, packetId, false);
-    // The client left meanwhile: what is in flight is sent again when it is back.
-    if (sent === 'gone') return;
-    if (sent !== 'sent') {
-      this.#abandon(packetId, sent, message);
-      return;
-    }
-    this.#outstanding++;
-    this.delivered++;
-    if (this.#retryMs > 0) (this.#resend ??= this.#resending([])).arm();
-  }
-
-  /** It cannot be sent to this client at all. A hook may even have ended the session meanwhile. */
-  #abandon(packetId: number, sent: 'too_large' | 'hidden' | 'dropped', message: Message): void {
-    if (this.inflight.get(packetId)?.message === message) this.inflight.delete(packetId);
-    this.#account(sent, message);
-  }
-
-  #enqueue(message: Message, delivery: Delivery, qos: QoS): void {
-    message.compact();
-    this.enqueued++;
-    if (qos === 0) this.#waitingQos0++;
-    const dropped = this.queue.push({ message, delivery });
-    if (dropped !== undefined) {
-      if (this.#qosFor(dropped.message, dropped.delivery) === 0) this.#waitingQos0--;
-      this.drop(dropped.message, 'queue_full');
-    }
-  }
-
-  /** Sent, or counted as dropped with its reason. */
-  #account(sent: Sent, message: Message): void {
-    if (sent === 'sent') this.delivered++;
-    else if (sent === 'too_large')
-      this.drop(message, sent); // [MQTT-3.1.2-25]
-    else if (sent === 'dropped') this.drop(message, 'refused_by_hook');
-    else if (sent === 'gone') this.drop(message, 'qos0_offline');
+    return this.out.deliver(message, delivery, isHandedOn);
   }
 
   drop(message: Message, reason: DropReason): void {
-    this.#parts.drops.count(this.clientId, message, reason);
-  }
-
-  /** Sends what waits, as far as window and outbox allow: first what was under way before. */
-  pump(): void {
-    const { link } = this;
-    if (link === null) return;
-    while (this.#resend?.isPending === true) {
-      if (this.#outstanding >= this.#window || !link.hasRoom(0)) return;
-      const entry = this.#resend.take();
-      if (entry === undefined) break;
-      this.#outstanding++;
-      entry.isOutstanding = true;
-      this.#sendAgain(link, entry);
-    }
-    const { nowMs } = this.#parts.timers;
-    while (this.link === link && this.#outstanding < this.#window) {
-      const next = this.queue.peek();
-      if (next === undefined || !link.hasRoom(sizeOf(next.message))) break;
-      this.#sendQueued(link, this.queue.shift() as Queued, nowMs);
-    }
-    if (link.isReplaying) link.goOnReplaying();
-  }
-
-  #sendQueued(link: Link, { message, delivery }: Queued, nowMs: number): void {
-    const qos = this.#qosFor(message, delivery);
-    if (qos === 0) this.#waitingQos0--;
-    if (message.isExpired(nowMs)) {
-      this.drop(message, 'expired'); // [MQTT-3.3.2-5]
-    } else if (qos > 0) {
-      this.#send(link, message, delivery, qos as 1 | 2);
-    } else {
-      this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
-    }
+    this.out.drop(message, reason);
   }
 
   /** PUBACK: the end of a QoS 1 message. */
   onPuback(packetId: number, reasonCode: number): AckOutcome {
-    const entry = this.inflight.get(packetId);
+    const entry = this.out.window.inflight.get(packetId);
     if (entry === undefined || entry.phase !== Phase.awaitPuback) return 'unknown';
-    this.#finish(entry, reasonCode);
+    this.out.finish(entry, reasonCode);
     return 'done';
   }
 
-  /** PUBREC: the receiver has the message; from here on only the packet id matters. */
   onPubrec(packetId: number, reasonCode: number): AckOutcome {
-    const entry = this.inflight.get(packetId);
+    const entry = this.out.window.inflight.get(packetId);
     if (entry === undefined || entry.phase === Phase.awaitPuback) return 'unknown';
-    if (reasonCode >= 0x80) {
-      this.#finish(entry, reasonCode);
-      return 'done';
-    }
-    this.#acked(entry, reasonCode);
-    entry.phase = Phase.awaitPubcomp;
-    entry.message = undefined;
-    entry.sentAtMs = this.#parts.timers.nowMs;
-    this.link?.sendPubrel(packetId); // [MQTT-4.3.3-4]
+    if (reasonCode >= 0x80) this.out.finish(entry, reasonCode);
+    else this.out.received(entry, reasonCode);
     return 'done';
   }
 
+  /** PUBCOMP: the end of a QoS 2 message. */
   onPubcomp(packetId: number): AckOutcome {
-    const entry = this.inflight.get(packetId);
+    const entry = this.out.window.inflight.get(packetId);
     if (entry === undefined || entry.phase !== Phase.awaitPubcomp) return 'unknown';
-    this.#finish(entry, 0);
+    this.out.finish(entry, 0);
     return 'done';
   }
 
-  #finish(entry: InflightEntry, reasonCode: number): void {
-    // Before anybody is told: a hook may end this session.
-    this.inflight.delete(entry.packetId);
-    if (entry.isOutstanding) this.#outstanding--;
-    this.#acked(entry, reasonCode);
-    const isWaitedFor = this.queue.length > 0 || this.#resend?.isPending === true;
-    if (isWaitedFor || this.link?.isReplaying === true) this.pump();
+  /** A QoS 2 publish of the client was accepted: its id is taken, in the store too. */
+  take(packetId: number, wait: Wait): Wait {
+    const { journal } = this;
+    journal?.stored.take(packetId, this.#parts.timers.nowMs);
+    const flushed = journal?.wait;
+    const stored = bothWaits(wait, flushed);
+    this.awaitingRel.add(packetId, stored);
+    // Refused by somebody else than the disk, which may have the id: the client will use it again.
+    if (stored !== flushed) stored?.catch(() => journal?.stored.free(packetId));
+    return stored;
   }
 
-  #acked(entry: InflightEntry, reasonCode: number): void {
-    const { hooks } = this.#parts;
-    if (reasonCode >= 0x80 || hooks.lists['message.acked'] === null) return;
-    if (entry.message !== undefined && this.client !== undefined) {
-      hooks.tell('message.acked', this.client, entry.message);
+  /** PUBREL: the id is free again; `then` is called when a crash could not undo that. */
+  free(packetId: number, then: () => void): void {
+    const { journal } = this;
+    const isTaken = this.awaitingRel.delete(packetId);
+    if (journal === undefined) {
+      then();
+      return;
     }
+    if (isTaken) journal.stored.free(packetId);
+    // Also for an id that is not known: it may be free in memory alone, after a PUBREL before this one.
+    journal.whenFlushed(then);
   }
 
-  /** A client is connected: what was under way is sent again, in order [MQTT-4.4.0-1]. */
   attach(link: Link, client: ClientInfo, window: number): void {
-    this.link = link;
-    this.client = client;
-    this.#window = window;
-    this.#outstanding = 0;
-    this.#retryMs = client.version < 5 ? this.zone.retryIntervalMs : 0;
-    const backlog = this.inflight.inOrder();
-    for (const entry of backlog) entry.isOutstanding = false;
-    this.#resend = backlog.length > 0 ? this.#resending(backlog) : undefined;
+    if (this.#isTakenUnread) this.#readTaken();
+    this.out.attach(link, client, window);
+    this.journal?.save(this.head(undefined));
   }
 
-  #resending(backlog: InflightEntry[]): Resend {
-    const { timers } = this.#parts;
-    return new Resend(this.inflight, backlog, timers, this.#retryMs, (entry) => {
-      // A client that does not read is not helped by more of the same.
-      if (this.link?.isFlowing === true) this.#sendAgain(this.link, entry);
-    });
+  #readTaken(): void {
+    for (const [packetId, sinceMs] of this.journal?.stored.taken() ?? []) {
+      this.awaitingRel.restore(packetId, sinceMs);
+    }
+    this.#isTakenUnread = false;
   }
 
   detach(): void {
-    if (this.isDurable) for (const { message } of this.inflight.inOrder()) message?.compact();
-    this.link = null;
-    this.#outstanding = 0;
-    this.#resend?.stop();
-    this.#resend = undefined;
+    this.out.detach(this.isDurable);
   }
 
-  #sendAgain(link: Link, entry: InflightEntry): void {
-    entry.sentAtMs = this.#parts.timers.nowMs;
-    if (entry.phase === Phase.awaitPubcomp) {
-      link.sendPubrel(entry.packetId);
-      return;
-    }
-    const qos = entry.phase === Phase.awaitPuback ? 1 : 2;
-    const message = entry.message as Message;
-    const sent = link.sendPublish(message, entry.delivery, qos, entry.packetId, true);
-    if (sent === 'sent' || sent === 'gone') return;
-    this.#outstanding--;
-    this.#abandon(entry.packetId, sent, message);
-  }
-
-  /** QoS 1 and 2 messages of shared subscriptions that were never sent. */
-  takeUnsent(wanted: (group: Regroup) => boolean): Queued[] {
-    const taken = this.queue.extract(
-      ({ message, delivery: { group } }) => group !== undefined && wanted(group) && message.qos > 0,
-    );
-    for (const { message, delivery } of taken) {
-      if (this.#qosFor(message, delivery) === 0) this.#waitingQos0--;
-    }
-    return taken;
-  }
-
-  /** The same and what was sent and not acknowledged, except QoS 2 [MQTT-4.8.2-5]. */
+  /** Messages of shared subscriptions that others may have instead. */
   takeUnfinished(): Queued[] {
-    const unacked: Queued[] = [];
-    for (const entry of this.inflight.inOrder()) {
-      if (entry.delivery.group === undefined || entry.phase !== Phase.awaitPuback) continue;
-      unacked.push({ message: entry.message as Message, delivery: entry.delivery });
-      this.inflight.delete(entry.packetId);
-    }
-    return [...unacked, ...this.takeUnsent(() => true)];
+    const isMember = this.subscriptions.values().some(({ group }) => group !== undefined);
+    return this.out.takeUnfinished(isMember);
+  }
+
+  takeUnsent(wanted: (group: Regroup) => boolean): Queued[] {
+    return this.out.takeUnsent((group, mayBeSent) => !mayBeSent && wanted(group));
   }
 
   /** The session is over. */
   clear(): void {
-    this.detach();
-    this.inflight.clear();
-    for (let left = this.queue.shift(); left !== undefined; left = this.queue.shift()) {
-      this.drop(left.message, 'session_ended');
-    }
-    this.#waitingQos0 = 0;
+    this.#isOver = true;
+    this.journal?.stored.end();
     this.awaitingRel.clear();
+    this.out.clear();
   }
 }

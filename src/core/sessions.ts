@@ -2,12 +2,21 @@
 // has at most one session and a session at most one link; the peers are asked first, so that this
 // holds across workers too.
 
-import { CallbackTimer } from '#base/timers';
-import type { Peers } from './ports.ts';
-import { Session, type SessionOwner, type SessionParts } from './session.ts';
+import { CallbackTimer, WheelTimer } from '#base/timers';
+import type { ZoneSettings } from '#config/settings';
+import type { Queued } from './mqueue.ts';
+import type { Peers, Wait } from './ports.ts';
+import { Session, type SessionOwner } from './session.ts';
+import { sentUnknown } from './session-journal.ts';
+import type { SessionParts } from './session-parts.ts';
 import type { Stats } from './stats.ts';
+import type { StoredSession } from './store-port.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Wills } from './wills.ts';
+
+/** How often the queues of absent clients are looked through, and how many at each tick. */
+const sweepSeconds = 60;
+const sweepSessions = 500;
 
 export interface OpenRequest extends SessionOwner {
   readonly cleanStart: boolean;
@@ -15,12 +24,13 @@ export interface OpenRequest extends SessionOwner {
 
 export class Sessions {
   readonly #byId = new Map<string, Session>();
-  readonly #expiring = new Map<Session, CallbackTimer>();
   readonly #parts: SessionParts;
   readonly #subscriptions: Subscriptions;
   readonly #wills: Wills;
   readonly #stats: Stats;
   readonly #peers: Peers;
+  readonly #sweep: CallbackTimer;
+  #sweeping: Iterator<Session> | undefined;
 
   constructor(
     parts: SessionParts,
@@ -31,6 +41,8 @@ export class Sessions {
     this.#wills = others.wills;
     this.#stats = others.stats;
     this.#peers = others.peers;
+    this.#sweep = new CallbackTimer(() => this.sweep());
+    parts.timers.schedule(this.#sweep, sweepSeconds * 1000);
   }
 
   get size(): number {
@@ -57,10 +69,47 @@ export class Sessions {
     }
     const session = new Session(request, this.#parts);
     session.cleanStart = request.cleanStart;
+    this.#enter(session);
+    return { session, isPresent: false };
+  }
+
+  #enter(session: Session): void {
     this.#byId.set(session.clientId, session);
     this.#stats.move('sessions', 1);
     if (session.isDurable) this.#stats.move('sessions/persistent', 1);
-    return { session, isPresent: false };
+  }
+
+  /**
+   * A session that another process left, as one whose client is away. Its messages stay on disk until
+   * somebody wants them.
+   */
+  restore({ head, subscriptions, store }: StoredSession, zone: ZoneSettings): void {
+    const { nowMs } = this.#parts.timers;
+    // One that a crash cut off: its client left now, and was sent we know not what.
+    const isCutOff = head.leftAtMs === undefined;
+    const leftAtMs = head.leftAtMs ?? nowMs;
+    const sentSeq = isCutOff ? sentUnknown : head.sentSeq;
+    // The rule of a session does not end with the process: one without expiry lives no longer.
+    const left = { ...head, leftAtMs, sentSeq };
+    if (head.expirySeconds === 0) {
+      store.end();
+      return;
+    }
+    if (isCutOff) store.update(left);
+    const session = new Session({ ...head, zone }, this.#parts, { head: left, store });
+    this.#enter(session);
+    for (const subscription of subscriptions) this.#subscriptions.restore(session, subscription);
+    // A clock that was set back must not lengthen a life.
+    this.#expire(session, Math.min(leftAtMs - nowMs, 0) + head.expirySeconds * 1000);
+  }
+
+  /** Ends the session of a client id and whoever is connected to it. Waits for the disk if it is there. */
+  discard(clientId: string): Wait {
+    const present = this.#byId.get(clientId);
+    if (present === undefined) return undefined;
+    present.link?.evict('discard'); // [MQTT-3.1.4-3]
+    this.terminate(present, 'discard');
+    return present.journal?.wait;
   }
 
   #resume(session: Session, request: OpenRequest): { session: Session; isPresent: boolean } {
@@ -87,37 +136,91 @@ export class Sessions {
       this.terminate(session, 'closed');
       return;
     }
-    if (session.expirySeconds === Number.POSITIVE_INFINITY) return;
-    const timer = new CallbackTimer(() => this.terminate(session, 'expired'));
-    this.#expiring.set(session, timer);
-    this.#parts.timers.schedule(timer, session.expirySeconds * 1000); // [MQTT-3.1.2-23]
+    session.journal?.save(session.head(this.#parts.timers.nowMs));
+    this.#expire(session, session.expirySeconds * 1000); // [MQTT-3.1.2-23]
+  }
+
+  #expire(session: Session, delayMs: number): void {
+    if (delayMs === Number.POSITIVE_INFINITY) return;
+    session.expiryTimer = new ExpiryTimer(this, session);
+    this.#parts.timers.schedule(session.expiryTimer, Math.max(0, delayMs));
   }
 
   /** The end of a session: its subscriptions, its queue, its timers; its will is due now. */
   terminate(session: Session, reason: string): void {
     if (this.#byId.get(session.clientId) !== session) return;
-    this.#byId.delete(session.clientId);
     this.#stopExpiry(session);
-    const unfinished = session.takeUnfinished();
+    const unfinished = this.#takeUnfinished(session);
+    this.#byId.delete(session.clientId);
     this.#subscriptions.clear(session);
-    const wasDurable = session.isDurable;
+    this.#stats.move('sessions', -1);
+    if (session.isDurable) this.#stats.move('sessions/persistent', -1);
     session.clear();
     const { nowMs } = this.#parts.timers;
     for (const { message, delivery } of unfinished) {
       if (message.isExpired(nowMs)) session.drop(message, 'expired');
       else delivery.group?.redispatch(message, session);
     }
-    this.#stats.move('sessions', -1);
-    if (wasDurable) this.#stats.move('sessions/persistent', -1);
     this.#peers.release(session.clientId);
     this.#wills.fire(session.clientId);
     this.#parts.hooks.tell('session.terminated', session.clientId, session.username, reason);
   }
 
+  /** Throws when what is on disk alone cannot be read: others are to have it, so the end has to wait. */
+  #takeUnfinished(session: Session): Queued[] {
+    try {
+      return session.takeUnfinished();
+    } catch (error) {
+      this.#expire(session, sweepSeconds * 1000);
+      throw error;
+    }
+  }
+
+  /** Memory is short: what waits for absent clients without a promise goes. The rest is on disk. */
+  relieve(): void {
+    for (const session of this.#byId.values()) {
+      session.out.park();
+      session.out.shedQos0();
+    }
+  }
+
+  /** Messages of clients that are away expire too. A slice of the sessions at each tick. */
+  sweep(): void {
+    const { timers } = this.#parts;
+    // First of all: whatever reading does, the sweep goes on, though not at once.
+    timers.schedule(this.#sweep, sweepSeconds * 1000);
+    this.#sweeping ??= this.#byId.values();
+    for (let left = sweepSessions; left > 0; left--) {
+      const next = this.#sweeping.next();
+      if (next.done === true) {
+        this.#sweeping = undefined;
+        return;
+      }
+      if (next.value.link !== null) continue;
+      while (next.value.out.sweep(timers.nowMs) && left > 0) left--;
+    }
+    timers.schedule(this.#sweep, 0);
+  }
+
   #stopExpiry(session: Session): void {
-    const timer = this.#expiring.get(session);
-    if (timer !== undefined) this.#parts.timers.cancel(timer);
-    this.#expiring.delete(session);
+    if (session.expiryTimer !== undefined) this.#parts.timers.cancel(session.expiryTimer);
+    session.expiryTimer = undefined;
+  }
+}
+
+/** No closure and no entry of a map: there may be as many as there are sessions. */
+class ExpiryTimer extends WheelTimer {
+  readonly #sessions: Sessions;
+  readonly #session: Session;
+
+  constructor(sessions: Sessions, session: Session) {
+    super();
+    this.#sessions = sessions;
+    this.#session = session;
+  }
+
+  override fire(): void {
+    this.#sessions.terminate(this.#session, 'expired');
   }
 }
 

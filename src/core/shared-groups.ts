@@ -73,18 +73,18 @@ export class SharedGroup implements Regroup {
     if (this.stuck === session) this.stuck = undefined;
   }
 
-  dispatch(message: Message): Wait {
+  dispatch(message: Message, isHandedOn = false): Wait {
     // Members may leave while a message is under way to its receivers.
     if (this.size === 0) return undefined;
     const chosen = this.#choose(message);
-    return chosen.session.deliver(message, chosen);
+    return chosen.session.deliver(message, chosen, isHandedOn);
   }
 
   /** A message that a leaving member never finished goes to another one, if there is one. */
   redispatch(message: Message, from: Subscriber): void {
     if (this.#members.some((member) => member.session !== from)) {
       this.delete(from);
-      unpromised(this.dispatch(message));
+      unpromised(this.dispatch(message, true));
     }
   }
 

@@ -1,7 +1,7 @@
 // Subscribing and unsubscribing a session: its own list, the router and the store change together.
 
 import type { Delivery } from './delivery.ts';
-import type { Store, Wait } from './ports.ts';
+import type { Wait } from './ports.ts';
 import type { Router } from './router.ts';
 import type { Session } from './session.ts';
 import type { Stats } from './stats.ts';
@@ -10,23 +10,27 @@ import type { Subscription } from './subscription.ts';
 export class Subscriptions {
   readonly #router: Router;
   readonly #stats: Stats;
-  readonly #store: Store;
 
-  constructor(router: Router, stats: Stats, store: Store) {
+  constructor(router: Router, stats: Stats) {
     this.#router = router;
     this.#stats = stats;
-    this.#store = store;
   }
 
   /** Replaces a subscription to the same filter [MQTT-3.8.4-3]. */
   add(session: Session, subscription: Subscription): { delivery: Delivery; wait: Wait } {
+    const delivery = this.restore(session, subscription);
+    session.journal?.stored.subscribe(subscription);
+    return { delivery, wait: session.journal?.wait };
+  }
+
+  /** The same for one that the store has. */
+  restore(session: Session, subscription: Subscription): Delivery {
     const { filter, routed, group } = subscription;
     if (!session.subscriptions.has(filter)) this.#count(subscription, 1);
     session.subscriptions.set(filter, subscription);
     const delivery = deliveryOf(session, subscription);
     this.#router.add(routed, group, delivery);
-    const wait = session.isDurable ? this.#store.subscribed(session.clientId, filter) : undefined;
-    return { delivery, wait };
+    return delivery;
   }
 
   /** `undefined`: there was none. What a shared subscription left unfinished goes to the others. */
@@ -41,8 +45,8 @@ export class Subscriptions {
       const unsent = session.takeUnsent(({ name, filter: of }) => name === group && of === routed);
       for (const { message, delivery } of unsent) delivery.group?.redispatch(message, session);
     }
-    const wait = session.isDurable ? this.#store.unsubscribed(session.clientId, filter) : undefined;
-    return { removed: subscription, wait };
+    session.journal?.stored.unsubscribe(filter);
+    return { removed: subscription, wait: session.journal?.wait };
   }
 
   /** All of a session that ends. */

@@ -5,7 +5,7 @@ import type { Wait } from './ports.ts';
 
 export function bothWaits(a: Wait, b: Wait): Wait {
   if (a === undefined) return b;
-  if (b === undefined) return a;
+  if (b === undefined || a === b) return a;
   return Promise.all([a, b]).then(() => undefined);
 }
 

@@ -1,48 +1,110 @@
-// Will messages after their connection has ended: published at once, or when their delay has passed
-// or the session ends, whichever is first [MQTT-3.1.2-8]; not at all when the client is back before
-// that [MQTT-3.1.3-9].
+// Will messages: kept in the store while their client is connected, so that a crash of ours does not
+// silence them; after the end of the connection published at once, or when their delay has passed or
+// the session ends, whichever is first [MQTT-3.1.2-8]; not at all when the client is back before that
+// [MQTT-3.1.3-9].
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
-import type { Message } from './message.ts';
+import { Message } from './message.ts';
+import type { StoredWill, WillStore } from './store-port.ts';
 
-/** Makes the message when it is published: its age and expiry begin then. */
-export type MakeWill = (nowMs: number) => Message;
+/**
+ * Publishes a will; never rejects. Calls `onAccepted` in the turn in which everyone who is to have it
+ * is told, so that the store has both or neither: the message where it belongs, and the will gone.
+ */
+export type PublishWill = (will: Message, onAccepted: () => void) => Promise<unknown>;
 
 export class Wills {
-  readonly #pending = new Map<string, { timer: CallbackTimer; will: MakeWill }>();
+  readonly #pending = new Map<string, { timer: CallbackTimer; will: StoredWill }>();
+  /** What the store has. */
+  readonly #kept = new Map<string, StoredWill>();
   readonly #timers: TimerWheel;
-  readonly #publish: (will: Message) => void;
+  readonly #store: WillStore;
+  readonly #publish: PublishWill;
 
-  constructor(timers: TimerWheel, publish: (will: Message) => void) {
+  constructor(timers: TimerWheel, store: WillStore, publish: PublishWill) {
     this.#timers = timers;
+    this.#store = store;
     this.#publish = publish;
   }
 
+  /** The client has connected with this will. Nobody waits for it to be on disk. */
+  keep(clientId: string, will: StoredWill): void {
+    this.#kept.set(clientId, will);
+    this.#store.put(clientId, will);
+  }
+
+  /** The client took its will back. */
+  forget(clientId: string): void {
+    if (this.#kept.delete(clientId)) this.#store.delete(clientId);
+  }
+
   /** The connection of `clientId` ended in a way that calls for its will. */
-  due(clientId: string, will: MakeWill, delaySeconds: number): void {
+  due(clientId: string, will: StoredWill, delaySeconds: number): void {
     this.fire(clientId);
     if (delaySeconds === 0) {
-      this.#publish(will(this.#timers.nowMs));
+      this.#send(clientId, will);
       return;
     }
+    const delayMs = delaySeconds * 1000;
+    if (this.#kept.get(clientId) === will) {
+      const delayed = { ...will, dueAtMs: this.#timers.nowMs + delayMs };
+      this.keep(clientId, delayed);
+      this.#delay(clientId, delayed, delayMs);
+    } else {
+      this.#delay(clientId, will, delayMs);
+    }
+  }
+
+  #delay(clientId: string, will: StoredWill, delayMs: number): void {
     const timer = new CallbackTimer(() => this.fire(clientId));
     this.#pending.set(clientId, { timer, will });
-    this.#timers.schedule(timer, delaySeconds * 1000);
+    this.#timers.schedule(timer, delayMs);
   }
 
   /** The session ended, or the delay is over. */
   fire(clientId: string): void {
-    const pending = this.#pending.get(clientId);
-    if (pending === undefined) return;
-    this.cancel(clientId);
-    this.#publish(pending.will(this.#timers.nowMs));
+    const will = this.#takePending(clientId);
+    if (will !== undefined) this.#send(clientId, will);
   }
 
   /** The client is back. */
   cancel(clientId: string): void {
+    if (this.#takePending(clientId) !== undefined) this.forget(clientId);
+  }
+
+  /** The wills that another process left: those it had delayed, and those of clients it lost. */
+  restore(): number {
+    const { nowMs } = this.#timers;
+    const left = [...this.#store.all()];
+    for (const [clientId, will] of left) {
+      this.#kept.set(clientId, will);
+      // Due to a clock that was set back it may seem to be later than it ever could be.
+      const fullMs = will.delaySeconds * 1000;
+      const delayMs = Math.min(fullMs, (will.dueAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
+      if (delayMs <= 0) this.#send(clientId, will);
+      else if (will.dueAtMs !== undefined) this.#delay(clientId, will, delayMs);
+      // Its time runs from here on, through however many crashes.
+      else this.due(clientId, will, will.delaySeconds);
+    }
+    return left.length;
+  }
+
+  #takePending(clientId: string): StoredWill | undefined {
     const pending = this.#pending.get(clientId);
-    if (pending === undefined) return;
+    if (pending === undefined) return undefined;
     this.#timers.cancel(pending.timer);
     this.#pending.delete(clientId);
+    return pending.will;
+  }
+
+  /** Its age and expiry begin now. The store lets go of it when whoever is to have it has it. */
+  #send(clientId: string, will: StoredWill): void {
+    const { topic, payload, qos, retain, properties, from } = will;
+    const message = new Message(topic, payload, qos, retain, properties, from, this.#timers.nowMs);
+    void this.#publish(message, () => {
+      if (this.#kept.get(clientId) !== will) return;
+      this.#kept.delete(clientId);
+      this.#store.sent(clientId);
+    });
   }
 }

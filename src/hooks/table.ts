@@ -95,7 +95,8 @@ export type DropReason =
   | 'too_large'
   | 'qos0_offline'
   | 'session_ended'
-  | 'refused_by_hook';
+  | 'refused_by_hook'
+  | 'store_failed';
 
 export interface SubscriptionView {
   readonly filter: string;

@@ -48,7 +48,7 @@ export class Reception {
   readonly #gate: AcceptGate<Socket> | undefined;
   readonly #proxyDeadlines: Deadlines<ProxyReader>;
   readonly #upgradeDeadlines: Deadlines<Socket>;
-  readonly #idleDeadlines: Deadlines<Carrier> | undefined;
+  readonly #idleDeadlines: Deadlines<WsTransport> | undefined;
   readonly #arriving: Map<Socket, PeerInfo | undefined> = new Map();
   readonly #onClose: (this: Socket) => void;
   #tls: TlsFront | undefined;
@@ -72,9 +72,7 @@ export class Reception {
     );
     const idleTimeoutMs = settings.ws?.idleTimeoutMs ?? 0;
     if (idleTimeoutMs > 0) {
-      this.#idleDeadlines = new Deadlines(clock, idleTimeoutMs, (late) =>
-        late.fail('idle_timeout'),
-      );
+      this.#idleDeadlines = new Deadlines(clock, idleTimeoutMs, (late) => late.onIdle());
     }
     const reception = this;
     this.#onClose = function onClose() {

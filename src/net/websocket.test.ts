@@ -174,6 +174,67 @@ test('a connection without frames ends with idle_timeout, one with pings does no
   alive.terminate();
 });
 
+test('a connection that is not read does not end with idle_timeout, and has its time anew when it is', async () => {
+  const clock = new VirtualClock();
+  await using tried = await TriedListener.open(wsSettings({ idleTimeoutMs: 1000 }), { clock });
+  const ws = await open(tried.port);
+  const sink = await tried.sink();
+  sink.transport.pause();
+  clock.advance(9500);
+  assert.equal(sink.closedFor, undefined);
+  sink.transport.resume();
+  clock.advance(900);
+  ws.send(Buffer.from('here'));
+  await until('the frame', () => sink.bytes.length > 0);
+  assert.equal(sink.closedFor, undefined);
+  ws.terminate();
+});
+
+test('pings of a client that does not read the pongs take no memory, and the last is answered', async () => {
+  await using tried = await TriedListener.open(wsSettings());
+  const socket = connect(tried.port, '127.0.0.1');
+  const ws = await open(tried.port, ['mqtt'], { createConnection: () => socket });
+  ws.pause();
+  const payloadBytes = 125;
+  const pings = 400_000;
+  // Masked with zeros, so that the payload is its own.
+  const ping = (word: string): Buffer =>
+    Buffer.from([0x89, 0x80 | payloadBytes, 0, 0, 0, 0, ...Buffer.from(word.padEnd(payloadBytes))]);
+  const chunk = Buffer.concat(Array.from({ length: 1000 }, () => ping('again')));
+  for (let i = 0; i < pings; i += 1000) socket.write(chunk);
+  const sent = Promise.withResolvers<void>();
+  socket.write(ping('last'), () => sent.resolve());
+  await sent.promise;
+  let pongs = 0;
+  let lastPong = '';
+  ws.on('pong', (data) => {
+    pongs++;
+    lastPong = data.toString().trim();
+  });
+  ws.resume();
+  await until('the last pong', () => lastPong === 'last');
+  assert.ok(pongs < pings, `${pongs} pongs were kept for it`);
+  ws.terminate();
+});
+
+test('frames that inflate to more than can be held for a paused connection end it', async () => {
+  await using tried = await TriedListener.open(wsSettings({ compress: true }), {}, (sink) => {
+    sink.onReceive = () => sink.transport.pause();
+  });
+  const socket = connect(tried.port, '127.0.0.1');
+  const ws = await open(tried.port, ['mqtt'], { createConnection: () => socket });
+  // One chunk, of which the library hands out everything whatever is paused.
+  socket.cork();
+  for (let i = 0; i < 40; i++) ws.send(Buffer.alloc(1_000_000));
+  await until('all compressed', () => ws.bufferedAmount === socket.writableLength);
+  socket.uncork();
+  const sink = await tried.sink();
+  await until('the end', () => sink.closedFor !== undefined);
+  assert.equal(sink.closedFor, 'frame_flood');
+  assert.equal(sink.bytes.length, 1_000_000);
+  ws.terminate();
+});
+
 test('a client that never asks for an upgrade is closed', async () => {
   const clock = new VirtualClock();
   await using tried = await TriedListener.open(wsSettings(), { clock });

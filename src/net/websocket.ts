@@ -49,6 +49,7 @@ export class WsFront {
     this.#upgrader = new WebSocketServer({
       noServer: true,
       clientTracking: false,
+      autoPong: false,
       maxPayload: options.settings.maxFrameBytes || options.maxMessageBytes,
       perMessageDeflate: options.settings.compress && deflateOptions(options.settings.deflate),
       closeTimeout: options.closeTimeoutMs,

@@ -14,13 +14,20 @@ interface CarriedWebSocket extends WebSocket {
 }
 
 const wrongFrame = { code: 1003, reason: 'other_frame_type' };
+/** Pongs under way at most; a client that sends more pings and does not read gets the last answered. */
+const pongsMax = 16;
+/** What the library may hand out while we do not read: a chunk, which inflates a thousandfold. */
+const heldBytesMax = 16 * 1024 * 1024;
 
 export class WsTransport extends Carrier {
   readonly #ws: CarriedWebSocket;
   readonly #socket: Socket;
-  readonly #idle: Deadlines<Carrier> | undefined;
+  readonly #idle: Deadlines<WsTransport> | undefined;
   readonly #written = (error?: Error): void => this.flushed(error);
   #held: Buffer[] = [];
+  #heldBytes = 0;
+  #pongs = 0;
+  #unanswered: Buffer | undefined;
   /** The WebSocket has closed; the sink hears of it behind what is held. */
   #gone = false;
 
@@ -30,7 +37,7 @@ export class WsTransport extends Carrier {
     socket: Socket,
     peer: PeerInfo,
     home: CarrierHome,
-    idle: Deadlines<Carrier> | undefined,
+    idle: Deadlines<WsTransport> | undefined,
   ) {
     super(peer, home);
     this.#ws = ws;
@@ -38,8 +45,8 @@ export class WsTransport extends Carrier {
     this.#idle = idle;
     this.#ws[carrierOf] = this;
     ws.on('message', onMessage);
-    ws.on('ping', onFrame);
-    ws.on('pong', onFrame);
+    ws.on('ping', onPing);
+    ws.on('pong', onPong);
     ws.on('error', onError);
     ws.on('close', onClose);
     idle?.watch(this);
@@ -70,20 +77,52 @@ export class WsTransport extends Carrier {
   /** @internal */
   onMessage(bytes: Buffer, isBinary: boolean): void {
     this.#idle?.watch(this);
+    // Cut by us: the library empties its chunk all the same.
+    if (this.#ws.readyState !== this.#ws.OPEN) return;
     if (!isBinary) {
       this.because(wrongFrame.reason);
       this.#ws.close(wrongFrame.code, wrongFrame.reason);
       this.end();
     } else if (this.isPaused || this.#held.length > 0) {
-      this.#held.push(bytes);
+      this.#hold(bytes);
     } else {
       this.received(bytes, 0, bytes.length);
     }
   }
 
-  /** @internal */
-  onFrame(): void {
+  #hold(bytes: Buffer): void {
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    // One message has its own limit.
+    if (this.#held.length > 1 && this.#heldBytes > heldBytesMax) this.fail('frame_flood');
+  }
+
+  /** @internal The library would answer each, and keep the answers for a client that does not read. */
+  onPing(data: Buffer): void {
     this.#idle?.watch(this);
+    if (this.#pongs < pongsMax) this.#pong(data);
+    else this.#unanswered = data;
+  }
+
+  #pong(data: Buffer): void {
+    this.#pongs++;
+    this.#ws.pong(data, false, () => {
+      this.#pongs--;
+      const last = this.#unanswered;
+      this.#unanswered = undefined;
+      if (last !== undefined) this.#pong(last);
+    });
+  }
+
+  /** @internal */
+  onPong(): void {
+    this.#idle?.watch(this);
+  }
+
+  /** @internal Nothing came for too long; but what is not read cannot come. */
+  onIdle(): void {
+    if (this.isPaused) this.#idle?.watch(this);
+    else this.fail('idle_timeout');
   }
 
   /** @internal */
@@ -99,7 +138,7 @@ export class WsTransport extends Carrier {
     this.#idle?.forget(this);
     this.#gone = true;
     // An owner that waits for a write to go away would never resume, and can answer nobody any more.
-    if (this.isPending) this.#held = [];
+    if (this.isPending) this.#dropHeld();
     if (this.#held.length === 0) this.ended();
   }
 
@@ -115,6 +154,7 @@ export class WsTransport extends Carrier {
 
   // Never inside the call: whoever resumes may be in the middle of what it received before.
   protected override startReading(): void {
+    if (!this.#gone) this.#idle?.watch(this);
     if (this.#held.length > 0) setImmediate(deliverHeld, this);
     else this.#ws.resume();
   }
@@ -124,7 +164,7 @@ export class WsTransport extends Carrier {
   }
 
   protected override cut(): void {
-    this.#held = [];
+    this.#dropHeld();
     if (this.#gone) setImmediate(deliverHeld, this);
     else this.#ws.terminate();
   }
@@ -133,11 +173,18 @@ export class WsTransport extends Carrier {
   deliverHeld(): void {
     while (!this.isPaused && this.#held.length > 0) {
       const next = this.#held.shift();
-      if (next !== undefined) this.received(next, 0, next.length);
+      if (next === undefined) break;
+      this.#heldBytes -= next.length;
+      this.received(next, 0, next.length);
     }
     if (this.#held.length > 0) return;
     if (this.#gone) this.ended();
     else if (!this.isPaused) this.#ws.resume();
+  }
+
+  #dropHeld(): void {
+    this.#held = [];
+    this.#heldBytes = 0;
   }
 
   #writable(): boolean {
@@ -154,8 +201,12 @@ function onMessage(this: WebSocket, data: unknown, isBinary: boolean): void {
   (this as CarriedWebSocket)[carrierOf]?.onMessage(data as Buffer, isBinary);
 }
 
-function onFrame(this: WebSocket): void {
-  (this as CarriedWebSocket)[carrierOf]?.onFrame();
+function onPing(this: WebSocket, data: Buffer): void {
+  (this as CarriedWebSocket)[carrierOf]?.onPing(data);
+}
+
+function onPong(this: WebSocket): void {
+  (this as CarriedWebSocket)[carrierOf]?.onPong();
 }
 
 function onError(this: WebSocket, error: Error): void {

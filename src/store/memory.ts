@@ -1,26 +1,10 @@
-// The store that forgets with the process: what it is told, the core holds in memory anyway, so there
-// is nothing to write and nothing to wait for.
+// A store that forgets with its engine: everything a broker asks of a store, nothing on a disk. Handing
+// the same engine to a second store is what a restart is to a real one.
 
-import type { Store, Wait } from '#core/ports';
+import type { Clock } from '#base/clock';
+import { DurableStore } from './durable-store.ts';
+import { MemoryEngine } from './memory-engine.ts';
 
-export class MemoryStore implements Store {
-  retain(): Wait {
-    return undefined;
-  }
-
-  forgetRetained(): Wait {
-    return undefined;
-  }
-
-  subscribed(): Wait {
-    return undefined;
-  }
-
-  unsubscribed(): Wait {
-    return undefined;
-  }
-
-  queued(): Wait {
-    return undefined;
-  }
+export function memoryStore(clock: Clock, engine: MemoryEngine = new MemoryEngine()): DurableStore {
+  return new DurableStore(engine, { clock });
 }

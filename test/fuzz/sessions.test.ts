@@ -181,8 +181,8 @@ class Scenario {
     return this.#all
       .filter(({ isConnected }) => isConnected)
       .flatMap(({ name, hasUnacknowledged }) => {
-        const { inflight, queue } = sessions.find(name) ?? {};
-        const left = (inflight?.size ?? 0) + (queue?.length ?? 0);
+        const { window, queue } = sessions.find(name)?.out ?? {};
+        const left = (window?.inflight.size ?? 0) + (queue?.length ?? 0);
         if (left === 0 && !hasUnacknowledged) return [];
         return [`"${name}" is owed ${left}${hasUnacknowledged ? ' and waits for acks' : ''}`];
       })

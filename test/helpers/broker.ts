@@ -16,10 +16,11 @@ import type {
 } from '#config/settings';
 import { Alone } from '#cluster/alone';
 import { Broker } from '#core/broker';
-import type { Store } from '#core/ports';
 import type { Listener } from '#net/listener';
 import { openListeners } from '#net/open-listeners';
-import { MemoryStore } from '#store/memory';
+import { DurableStore } from '#store/durable-store';
+import type { Engine } from '#store/engine';
+import { MemoryEngine } from '#store/memory-engine';
 import { type ConnectOptions, RawClient } from './raw-client.ts';
 import { Watch } from './watch.ts';
 
@@ -30,31 +31,37 @@ export interface Overrides {
   node?: Partial<NodeSettings>;
   /** Adds a WebSocket listener beside the TCP one. */
   webSocket?: boolean;
-  /** Instead of the store that forgets with the process. */
-  store?: Store;
+  /** What the store stands on: one that another broker has used, or one that is slow or fails. */
+  engine?: Engine;
+  /** Goes on where another broker left it. */
+  clock?: VirtualClock;
 }
 
 export async function startBroker(overrides: Overrides = {}): Promise<TestBroker> {
-  const clock = new VirtualClock();
+  const { clock = new VirtualClock(), engine = new MemoryEngine() } = overrides;
   const log = new FaultLog();
   const settings = settingsWith(overrides);
-  const broker = new Broker({
-    settings,
+  // On the virtual clock: after a failure the store tries again when the test lets time pass.
+  const troubles: unknown[] = [];
+  const store = new DurableStore(engine, {
     clock,
-    log,
-    store: overrides.store ?? new MemoryStore(),
-    peers: new Alone(),
+    onTrouble: (error) => troubles.push(error),
+    onFault: (error) => log.error('store.fault', { error }),
   });
+  const broker = new Broker({ settings, clock, log, store, peers: new Alone() });
+  broker.restore();
   const listeners = await openListeners(settings, {
     // Not the virtual clock: its leaps would look like peers that do not read.
     log,
     accept: (transport, face) => broker.accept(transport, face),
   });
-  return new TestBroker({ broker, clock, log, listeners });
+  return new TestBroker({ broker, store, troubles, clock, log, listeners });
 }
 
 interface Parts {
   readonly broker: Broker;
+  readonly store: DurableStore;
+  readonly troubles: readonly unknown[];
   readonly clock: VirtualClock;
   readonly log: FaultLog;
   readonly listeners: readonly Listener[];
@@ -70,6 +77,7 @@ export class TestBroker implements AsyncDisposable {
   readonly #ended: Set<string> = new Set();
   readonly #watch = new Watch();
   #named = 0;
+  #isClosed = false;
 
   constructor(parts: Parts) {
     const [tcp, webSocket] = parts.listeners;
@@ -106,6 +114,16 @@ export class TestBroker implements AsyncDisposable {
     this.#parts.clock.advance(ms);
   }
 
+  /** Everything that the store was told is on disk. */
+  flushed(): Promise<void> {
+    return this.#parts.store.flushed();
+  }
+
+  /** What the store told of its disk: an error when trouble began, undefined when it was over. */
+  get troubles(): readonly unknown[] {
+    return this.#parts.troubles;
+  }
+
   /** Loses the network under a client and waits until the broker knows. */
   async lose(client: RawClient, clientId: string): Promise<void> {
     this.#ended.delete(clientId);
@@ -123,6 +141,8 @@ export class TestBroker implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     const { broker, listeners, log } = this.#parts;
     await Promise.all(this.#clients.map((client) => client[Symbol.asyncDispose]()));
     await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()));

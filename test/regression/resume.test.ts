@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Properties } from '#wire/packet';
-import { MemoryStore } from '#store/memory';
 import { startBroker, type TestBroker } from '#test/broker';
 import type { RawClient } from '#test/raw-client';
+import { SlowEngine } from '#test/slow-engine';
 import { settled } from './event-turns.ts';
 
 /** A client `s` that got `payloads` at QoS 1, acknowledged none, and came back with `properties`. */
@@ -74,25 +74,19 @@ test('late acknowledgements leak no place in the window: new messages are delive
     assert.deepEqual(await client.receivePayloads(1), [payload]);
   }
   await client.expectNothing();
-  assert.equal(broker.broker.core.sessions.find('s')?.inflight.size, 0);
+  assert.equal(broker.broker.core.sessions.find('s')?.out.window.inflight.size, 0);
 });
 
-class SlowStore extends MemoryStore {
-  readonly flush = Promise.withResolvers<void>();
-  override queued(): Promise<void> {
-    return this.flush.promise;
-  }
-}
-
 test('[MQTT-3.3.4-7] a QoS 2 publish that waits for the store counts once against the receive maximum', async () => {
-  const store = new SlowStore();
-  await using broker = await startBroker({ store, zone: { receiveMaximum: 4 } });
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine, zone: { receiveMaximum: 4 } });
   const client = await broker.connect({ properties: { sessionExpirySeconds: 100 } });
   await client.subscribe('t', { qos: 2 });
+  engine.hold();
   const writer = await broker.connect();
   for (let i = 1; i <= 4; i++) writer.sendPublish('t', `${i}`, { qos: 2, packetId: i });
   await writer.expectNothing();
-  store.flush.resolve();
+  engine.pass();
   for (let i = 1; i <= 4; i++) assert.equal((await writer.next('pubrec')).packetId, i);
   await settled();
   writer.sendPublish('t', 'one too many', { qos: 2, packetId: 5 });

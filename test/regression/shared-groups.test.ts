@@ -105,8 +105,8 @@ test('a copy of QoS 0 that goes back to its group no longer holds up younger one
   void session.deliver(messageOn('t', { qos: 1 }), deliveryTo(session, { qos: 0, group }));
   const link = new FakeLink();
   session.attach(link, clientInfo('s', 5), 1);
-  session.pump();
-  assert.equal(session.isClearForQos0, false);
+  session.out.pump();
+  assert.equal(session.out.isClearForQos0, false);
   assert.equal(session.takeUnsent(() => true).length, 1);
-  assert.equal(session.isClearForQos0, true);
+  assert.equal(session.out.isClearForQos0, true);
 });

@@ -29,6 +29,7 @@ const sees = new Map([['cli', ['base', 'config']]]);
 const packages = new Map([
   ['base', ['pino']],
   ['net', ['ws']],
+  ['store', ['lmdb']],
 ]);
 
 /** The one way up: the command line starts the broker in its own process when asked to. */
