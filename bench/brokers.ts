@@ -16,7 +16,10 @@ export interface Running {
   readonly hasEnded: boolean;
   /** The end of what it printed, for the message when it fails. */
   lastWords(): string;
-  stop(): Promise<void>;
+  /** Asks it to end; it is killed when that takes too long. */
+  stop(patienceMs?: number): Promise<void>;
+  /** Ends it as a crash does. */
+  kill(): Promise<void>;
 }
 
 export interface Broker {
@@ -32,6 +35,10 @@ export interface Variant {
   readonly settings: readonly string[];
   /** Mosquitto with every packet a segment of its own, which costs it a third to half of its rate. */
   readonly mosquittoNodelay: boolean;
+  /** Lines for Mosquitto's configuration in place of those of the same name. */
+  readonly mosquittoSettings?: readonly string[];
+  /** Holds its data and is not removed: the next process goes on there. */
+  readonly directory?: string;
 }
 
 const launcher = fileURLToPath(new URL('../bin/broker', import.meta.url));
@@ -40,8 +47,8 @@ export const brokers: Readonly<Record<BrokerName, Broker>> = {
   ours: {
     name: 'ours',
     missing: () => (existsSync(launcher) ? undefined : 'bin/broker does not exist'),
-    launch: (port, { settings }) =>
-      launchProcess(launcher, (directory) => {
+    launch: (port, { settings, directory: kept }) =>
+      launchProcess(launcher, kept, (directory) => {
         const all = [`listener.tcp.external=127.0.0.1:${port}`, ...onlyPlainTcp, ...settings];
         return ['foreground', '--data-dir', directory, ...all.flatMap((set) => ['--set', set])];
       }),
@@ -49,10 +56,10 @@ export const brokers: Readonly<Record<BrokerName, Broker>> = {
   mosquitto: {
     name: 'mosquitto',
     missing: () => (findOnPath('mosquitto') ? undefined : 'mosquitto is not on the PATH'),
-    launch: (port, { mosquittoNodelay }) =>
-      launchProcess(findOnPath('mosquitto') ?? 'mosquitto', (directory) => {
+    launch: (port, variant) =>
+      launchProcess(findOnPath('mosquitto') ?? 'mosquitto', variant.directory, (directory) => {
         const file = join(directory, 'mosquitto.conf');
-        writeFileSync(file, mosquittoConfiguration(port, mosquittoNodelay));
+        writeFileSync(file, mosquittoConfiguration(port, directory, variant));
         return ['-c', file];
       }),
   },
@@ -68,17 +75,20 @@ const onlyPlainTcp = [
 ];
 
 /** Mosquitto at its best: no limit that would drop a message, nothing written to disk or log. */
-function mosquittoConfiguration(port: number, nodelay: boolean): string {
-  return [
-    `listener ${port} 127.0.0.1`,
+function mosquittoConfiguration(port: number, directory: string, variant: Variant): string {
+  const lines = [
     'allow_anonymous true',
     'persistence false',
-    `set_tcp_nodelay ${nodelay}`,
+    `persistence_location ${directory}/`,
+    `set_tcp_nodelay ${variant.mosquittoNodelay}`,
     'max_queued_messages 0',
     'max_inflight_messages 0',
     'log_dest none',
-    '',
-  ].join('\n');
+    ...(variant.mosquittoSettings ?? []),
+  ];
+  // The last line of a name holds.
+  const byName = new Map(lines.map((line) => [line.split(' ')[0], line]));
+  return [`listener ${port} 127.0.0.1`, ...byName.values(), ''].join('\n');
 }
 
 /** A port that nobody has at the moment. */
@@ -97,34 +107,42 @@ export async function freePort(): Promise<number> {
 const startMs = 20_000;
 const stopMs = 5_000;
 
-function launchProcess(command: string, argumentsIn: (directory: string) => string[]): Running {
-  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
+function launchProcess(
+  command: string,
+  kept: string | undefined,
+  argumentsIn: (directory: string) => string[],
+): Running {
+  const directory = kept ?? mkdtempSync(join(tmpdir(), 'bench-'));
   const child = spawn(command, argumentsIn(directory), { stdio: ['ignore', 'pipe', 'pipe'] });
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('close', () => resolve());
   });
-  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  const removeDirectory = (): void => {
+    if (kept === undefined) rmSync(directory, { recursive: true, force: true });
+  };
   const killNow = (): void => killFamily(child, 'SIGKILL');
   const abandon = (): void => {
     killNow();
     removeDirectory();
   };
   process.once('exit', abandon);
+  const end = async (signal: 'SIGTERM' | 'SIGKILL', patienceMs: number): Promise<void> => {
+    killFamily(child, signal);
+    const impatience = setTimeout(killNow, patienceMs);
+    await exited;
+    clearTimeout(impatience);
+    process.off('exit', abandon);
+    removeDirectory();
+  };
   return {
     pid: child.pid ?? 0,
     get hasEnded() {
       return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
     },
     lastWords: lastWords(child),
-    async stop() {
-      killFamily(child, 'SIGTERM');
-      const impatience = setTimeout(killNow, stopMs);
-      await exited;
-      clearTimeout(impatience);
-      process.off('exit', abandon);
-      removeDirectory();
-    },
+    stop: (patienceMs = stopMs) => end('SIGTERM', patienceMs),
+    kill: () => end('SIGKILL', stopMs),
   };
 }
 

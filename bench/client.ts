@@ -49,11 +49,25 @@ export class Client {
 
   /** Connects with a clean session; done when the broker has accepted. */
   static async open(port: number, clientId: string, keepaliveSeconds = 300): Promise<Client> {
+    return new Client(port).#connect(clientId, connectFrame(clientId, keepaliveSeconds));
+  }
+
+  /** Connects to a session that outlives the connection; what waits there goes to the receiver. */
+  static async resume(
+    port: number,
+    clientId: string,
+    receiverOf?: (socket: Socket) => Receiver,
+  ): Promise<Client> {
     const client = new Client(port);
-    client.socket.write(connectFrame(clientId, keepaliveSeconds));
-    const code = await client.#answer(connack);
+    const receiver = receiverOf?.(client.socket);
+    return client.#connect(clientId, connectFrame(clientId, 0, false), receiver);
+  }
+
+  async #connect(clientId: string, connect: Buffer, receiver?: Receiver): Promise<Client> {
+    this.socket.write(connect);
+    const code = await this.#answer(connack, receiver);
     if (code !== 0) throw new Error(`Cannot connect "${clientId}": the broker answered ${code}`);
-    return client;
+    return this;
   }
 
   async subscribe(filter: string, qos: Qos): Promise<void> {
@@ -81,8 +95,11 @@ export class Client {
     return !this.socket.destroyed;
   }
 
-  /** The last byte of the next frame of one kind: the return code of CONNACK and SUBACK alike. */
-  #answer(wanted: number): Promise<number> {
+  /**
+   * The last byte of the next frame of one kind: the return code of CONNACK and SUBACK alike. What
+   * stands behind it in the same read is the receiver's.
+   */
+  #answer(wanted: number, receiver?: Receiver): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const deadline = setTimeout(
       () => reject(new Error(`Cannot go on: no answer ${wanted} after ${answerMs} ms`)),
@@ -91,9 +108,12 @@ export class Client {
     const onEnd = (): void => reject(new Error('Cannot go on: the broker closed the connection'));
     this.socket.once('close', onEnd);
     this.receive({
-      frame: (bytes, header, _bodyAt, end) => {
-        if ((header & 0xf0) === wanted) resolve(bytes[end - 1] ?? -1);
+      frame: (bytes, header, bodyAt, end) => {
+        if ((header & 0xf0) !== wanted) return receiver?.frame(bytes, header, bodyAt, end);
+        resolve(bytes[end - 1] ?? -1);
+        if (receiver !== undefined) this.receive(receiver);
       },
+      readDone: () => receiver?.readDone?.(),
     });
     return promise.finally(() => {
       clearTimeout(deadline);

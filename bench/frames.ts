@@ -17,10 +17,15 @@ export const payloadBytes = 64;
 export const flowAt = 0; // u16
 export const sampledAt = 2; // u8
 export const sentAt = 8; // f64, milliseconds of performance.now()
+export const numberAt = 16; // u32, where messages of a flow are told apart
 
-export function connectFrame(clientId: string, keepaliveSeconds: number): Buffer {
-  const cleanSession = 0x02;
-  const head = Buffer.concat([text('MQTT'), Buffer.of(4, cleanSession), u16(keepaliveSeconds)]);
+export function connectFrame(
+  clientId: string,
+  keepaliveSeconds: number,
+  cleanSession = true,
+): Buffer {
+  const flags = cleanSession ? 0x02 : 0;
+  const head = Buffer.concat([text('MQTT'), Buffer.of(4, flags), u16(keepaliveSeconds)]);
   return frame(0x10, head, text(clientId));
 }
 
@@ -35,6 +40,12 @@ export function publishFrame(topic: string, qos: Qos, packetId: number, flow: nu
   payload[sampledAt] = 0;
   const id = qos > 0 ? u16(packetId) : Buffer.alloc(0);
   return frame(publish | (qos << 1), text(topic), id, payload);
+}
+
+/** A PUBLISH of any size, for loads that do not look into it. */
+export function bulkFrame(topic: string, qos: Qos, packetId: number, bytes: number): Buffer {
+  const id = qos > 0 ? u16(packetId) : Buffer.alloc(0);
+  return frame(publish | (qos << 1), text(topic), id, Buffer.alloc(bytes, 'x'));
 }
 
 /** A QoS 0 PUBLISH that the broker is to keep. */

@@ -17,14 +17,39 @@ export type Figure =
   | 'branchCpuMicros'
   | 'allMs'
   | 'pingP99Ms'
-  | 'bytesPerRetained';
+  | 'bytesPerRetained'
+  | 'ackedPerSecond'
+  | 'ackedCpuMicros'
+  | 'ackedP50Ms'
+  | 'ackedP99Ms'
+  | 'queuedPerSecond'
+  | 'queuedCpuMicros'
+  | 'queuedP50Ms'
+  | 'queuedP99Ms'
+  | 'lostByKill'
+  | 'storeStartMs'
+  | 'storeBytes'
+  | 'waitingMs'
+  | 'calmP50Ms'
+  | 'calmP99Ms'
+  | 'calmBytes'
+  | 'flood0P50Ms'
+  | 'flood0P50Times'
+  | 'flood0P99Ms'
+  | 'flood0P99Times'
+  | 'flood0Bytes'
+  | 'flood1P50Ms'
+  | 'flood1P50Times'
+  | 'flood1P99Ms'
+  | 'flood1P99Times'
+  | 'flood1Bytes';
 export type Figures = Readonly<Partial<Record<Figure, number>>>;
 
 export interface FigureKind {
   readonly heading: string;
   /** Decides which way a ratio is taken. */
   readonly better: 'higher' | 'lower';
-  readonly unit: 'count' | 'µs' | 'ms' | 'bytes';
+  readonly unit: 'count' | 'µs' | 'ms' | 'bytes' | 'times';
 }
 
 /** Everything that a load can be judged by. */
@@ -43,6 +68,31 @@ export const figures: Readonly<Record<Figure, FigureKind>> = {
   allMs: { heading: '`#`, all of them: ms', better: 'lower', unit: 'ms' },
   pingP99Ms: { heading: "another client's ping meanwhile: p99 ms", better: 'lower', unit: 'ms' },
   bytesPerRetained: { heading: 'memory/retained message', better: 'lower', unit: 'bytes' },
+  ackedPerSecond: { heading: 'to sessions: PUBACKs/s', better: 'higher', unit: 'count' },
+  ackedCpuMicros: { heading: 'to sessions: CPU µs', better: 'lower', unit: 'µs' },
+  ackedP50Ms: { heading: 'to sessions: PUBACK p50 ms, half load', better: 'lower', unit: 'ms' },
+  ackedP99Ms: { heading: 'to sessions: PUBACK p99 ms, half load', better: 'lower', unit: 'ms' },
+  queuedPerSecond: { heading: 'to absent sessions: PUBACKs/s', better: 'higher', unit: 'count' },
+  queuedCpuMicros: { heading: 'to absent sessions: CPU µs', better: 'lower', unit: 'µs' },
+  queuedP50Ms: { heading: 'absent: PUBACK p50 ms, half load', better: 'lower', unit: 'ms' },
+  queuedP99Ms: { heading: 'absent: PUBACK p99 ms, half load', better: 'lower', unit: 'ms' },
+  lostByKill: { heading: 'acknowledged, lost by `kill -9`', better: 'lower', unit: 'count' },
+  storeStartMs: { heading: 'start to first CONNACK, ms', better: 'lower', unit: 'ms' },
+  storeBytes: { heading: 'resident memory then', better: 'lower', unit: 'bytes' },
+  waitingMs: { heading: 'CONNECT to the last waiting message, ms', better: 'lower', unit: 'ms' },
+  calmP50Ms: { heading: 'a pair in calm: p50 ms', better: 'lower', unit: 'ms' },
+  calmP99Ms: { heading: 'a pair in calm: p99 ms', better: 'lower', unit: 'ms' },
+  calmBytes: { heading: 'in calm: most memory', better: 'lower', unit: 'bytes' },
+  flood0P50Ms: { heading: 'beside a QoS 0 flood: p50 ms', better: 'lower', unit: 'ms' },
+  flood0P50Times: { heading: '… times that in calm', better: 'lower', unit: 'times' },
+  flood0P99Ms: { heading: 'beside a QoS 0 flood: p99 ms', better: 'lower', unit: 'ms' },
+  flood0P99Times: { heading: '… times that in calm', better: 'lower', unit: 'times' },
+  flood0Bytes: { heading: 'QoS 0 flood: most memory', better: 'lower', unit: 'bytes' },
+  flood1P50Ms: { heading: 'beside a QoS 1 flood: p50 ms', better: 'lower', unit: 'ms' },
+  flood1P50Times: { heading: '… times that in calm', better: 'lower', unit: 'times' },
+  flood1P99Ms: { heading: 'beside a QoS 1 flood: p99 ms', better: 'lower', unit: 'ms' },
+  flood1P99Times: { heading: '… times that in calm', better: 'lower', unit: 'times' },
+  flood1Bytes: { heading: 'QoS 1 flood: most memory', better: 'lower', unit: 'bytes' },
 };
 
 /** `ratio`: how many times better than Mosquitto; the others bound our own figure. */
@@ -58,6 +108,8 @@ export interface Load {
   readonly title: string;
   readonly figures: readonly Figure[];
   readonly bars: Readonly<Partial<Record<Figure, Bar>>>;
+  /** Seconds beyond the measured ones that it takes, where two minutes do not do. */
+  readonly overheadSeconds?: number;
   /** Rounds beyond this would say nothing new. */
   readonly roundsMax?: number;
   /** `key=value` for our broker, where its shipped defaults guard against this very load. */

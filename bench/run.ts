@@ -83,7 +83,8 @@ async function runOnce(
   try {
     const port = await freePort();
     const job = { load: what.name, target: { broker, port, pid: 0, seconds: options.seconds } };
-    if (what.load.launches) return { ...base, outcome: await generate(job), failure: undefined };
+    if (what.load.launches)
+      return { ...base, outcome: await generate(job, what.load), failure: undefined };
     const running = brokers[broker].launch(port, {
       settings: what.load.settings ?? [],
       mosquittoNodelay: options.mosquittoNodelay ?? what.load.mosquittoNodelay ?? false,
@@ -91,7 +92,11 @@ async function runOnce(
     try {
       await accepting(port, running);
       const target = { ...job.target, pid: running.pid };
-      return { ...base, outcome: await generate({ ...job, target }), failure: undefined };
+      return {
+        ...base,
+        outcome: await generate({ ...job, target }, what.load),
+        failure: undefined,
+      };
     } finally {
       await running.stop();
     }
@@ -103,7 +108,7 @@ async function runOnce(
 }
 
 /** Runs one job in a process of its own, and ends that process when it takes too long. */
-function generate(job: Job): Promise<Outcome> {
+function generate(job: Job, load: Load): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   // A larger young generation: the generator's own collections must not cost rate or latency.
   const child = fork(generator, [JSON.stringify(job)], {
@@ -112,7 +117,8 @@ function generate(job: Job): Promise<Outcome> {
   });
   const kill = (): void => killFamily(child, 'SIGKILL');
   process.once('exit', kill);
-  const deadline = setTimeout(kill, (job.target.seconds + overheadSeconds) * 1000);
+  const seconds = job.target.seconds + (load.overheadSeconds ?? overheadSeconds);
+  const deadline = setTimeout(kill, seconds * 1000);
   let complaint = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     complaint = (complaint + chunk.toString()).slice(-2000);

@@ -18,7 +18,7 @@ export function renderTables(rows: readonly Row[]): string {
   );
   const legend =
     'Ratios: above 1 is in our favour. ★ reach, ✓ bar, ✗ below the bar. CPU µs: processor time ' +
-    'of the broker per message in or out, per connection, or per subscription.';
+    'of the broker per message in or out, per PUBACK, per connection, or per subscription.';
   return [...tables, ...renderRemarks(rows), legend].join('\n\n');
 }
 
@@ -74,7 +74,7 @@ function verdictCell(row: Row, figure: Figure): string {
   const ratio = ratioOf(row, figure);
   const verdict = verdictOf(row, figure);
   const bar = row.load.bars[figure];
-  const parts = [ratio === undefined ? '–' : `${ratio.toFixed(2)}×`];
+  const parts = [Number.isFinite(ratio) ? `${ratio?.toFixed(2)}×` : '–'];
   if (bar !== undefined) parts.push(describe(figure, bar));
   if (verdict !== undefined) parts.push(marks[verdict]);
   return parts.join(' ');
@@ -93,7 +93,11 @@ function format(figure: Figure, value: number | undefined): string {
     case 'count':
       return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ');
     case 'bytes':
-      return `${(value / 1024).toFixed(1)} KB`;
+      return value < 10 * 1024 ** 2
+        ? `${(value / 1024).toFixed(1)} KB`
+        : `${(value / 1024 ** 2).toFixed(0)} MB`;
+    case 'times':
+      return `${value.toFixed(2)}×`;
     case 'µs':
     case 'ms':
       return value.toFixed(2);

@@ -5,14 +5,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { brokers, freePort, refuseDead } from '../brokers.ts';
-import { Client } from '../client.ts';
+import { brokers, freePort } from '../brokers.ts';
+import { firstConnack } from '../first-connack.ts';
 import type { BrokerName, Load, Outcome, Target } from '../load.ts';
 import { median } from '../median.ts';
 
 const warmStarts = 15;
-const askEveryMs = 2;
 const startMsMax = 20_000;
 
 export const load: Load = {
@@ -49,25 +47,11 @@ async function startOnce(broker: BrokerName): Promise<number> {
   const begin = performance.now();
   const running = brokers[broker].launch(port, { settings: [], mosquittoNodelay: false });
   try {
-    let client: Client | undefined;
-    while (client === undefined) {
-      refuseDead(running, begin + startMsMax);
-      client = await openOrUndefined(port);
-      if (client === undefined) await delay(askEveryMs);
-    }
+    const client = await firstConnack(port, running, startMsMax);
     const ms = performance.now() - begin;
     await client.disconnect();
     return ms;
   } finally {
     await running.stop();
-  }
-}
-
-async function openOrUndefined(port: number): Promise<Client | undefined> {
-  try {
-    return await Client.open(port, 'bench-start');
-  } catch {
-    // Nobody listens yet; whether that will change is asked before the next attempt.
-    return undefined;
   }
 }
