@@ -35,6 +35,7 @@ export function openStoredBroker(settings: Settings, log: Logger): Promise<Store
     try {
       const { sessions, wills } = broker.restore();
       log.info('store.opened', { sessions, wills, retained: store.retained.size });
+      log.info('overload.budget', { bytes: broker.core.overload.budgetBytes });
     } catch (error) {
       broker.stop();
       throw error;
