@@ -26,7 +26,7 @@ export async function startDetached(
   // A mode holds for a file that is made, not for one that is there.
   rmSync(outputFile, { force: true });
   const output = openSync(outputFile, 'wx', 0o600);
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
     detached: true,
     stdio: ['ignore', output, output, 'ipc'],
   });
