@@ -4,7 +4,7 @@
 import { decodePacket } from '#wire/decode';
 import { encodePublish } from '#wire/encode-publish';
 import type { Properties, ProtocolVersion, PublishPacket, QoS } from '#wire/packet';
-import { type PublishParts, scanPublish } from '#wire/publish-scan';
+import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan';
 import { report, type Work } from './repeat.ts';
 
 /** Both fit into one byte of remaining length, so that every body begins behind two bytes. */
@@ -44,14 +44,7 @@ function packetsOf(qos: QoS, properties: Properties): PublishPacket[] {
 
 function scanning(name: string, version: ProtocolVersion, packets: PublishPacket[]): Work {
   const frames = packets.map((packet) => encodePublish(packet, version));
-  const parts: PublishParts = {
-    topicStart: 0,
-    topicEnd: 0,
-    packetId: 0,
-    propertiesStart: 0,
-    propertiesEnd: 0,
-    payloadStart: 0,
-  };
+  const parts: PublishParts = publishParts();
   return {
     name: `scan ${name}`,
     run(times) {

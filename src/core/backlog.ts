@@ -1,6 +1,6 @@
 // The messages that a session cannot be given yet. The younger ones are in memory; older ones may lie
-// in the store alone, after a restart or when memory was short, and come back a slice at a time. The
-// bound of the queue counts both.
+// in the store alone, because the client was away or the process was another, and come back a slice at
+// a time. The bound of the queue counts both.
 
 import { Deque } from '#base/deque';
 import type { ZoneSettings } from '#config/settings';
@@ -91,7 +91,7 @@ export class Backlog {
   }
 
   peek(): Queued | undefined {
-    this.#refill(sliceEntries);
+    this.#refill();
     return this.#front?.peek() ?? this.#queue.peek();
   }
 
@@ -101,12 +101,12 @@ export class Backlog {
   }
 
   /** Brings a slice back when the one before is used up. */
-  #refill(countMax: number): void {
+  #refill(): void {
     const { journal } = this;
     if (journal === undefined) return;
     while ((this.#front?.length ?? 0) === 0 && journal.parkedCount > 0) {
       if (this.#limits.mqueuePriorities.size > 0) this.load();
-      else this.#take(journal.unpark(countMax));
+      else this.#take(journal.unpark(sliceEntries));
     }
   }
 
@@ -170,10 +170,5 @@ export class Backlog {
       this.#mayExpire ||= !isExpired;
       return isExpired;
     });
-  }
-
-  clear(): void {
-    this.#queue.clear();
-    this.#front = undefined;
   }
 }

@@ -5,7 +5,7 @@ import { decodePacket } from '#wire/decode';
 import { encodePublish } from '#wire/encode-publish';
 import type { Properties, PublishPacket, QoS } from '#wire/packet';
 import { PacketReader } from '#wire/packet-reader';
-import { type PublishParts, scanPublish } from '#wire/publish-scan';
+import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan';
 import { type FrameRef, Message } from './message.ts';
 import { messageOn, publisher } from './session-fixture.ts';
 
@@ -35,14 +35,7 @@ function borrowed(
   const start = 11;
   const buffer = Buffer.concat([Buffer.alloc(start, 0xaa), frame, Buffer.alloc(2000, 0xbb)]);
   const end = start + frame.length;
-  const parts: PublishParts = {
-    topicStart: 0,
-    topicEnd: 0,
-    packetId: 0,
-    propertiesStart: 0,
-    propertiesEnd: 0,
-    payloadStart: 0,
-  };
+  const parts: PublishParts = publishParts();
   scanPublish(parts, frame[0] as number, buffer, bodyOf(buffer, start, end), end, isV5);
   const properties = isV5 ? packet.properties : undefined;
   const message = Message.borrowed(

@@ -93,13 +93,3 @@ test('mqueue extracts what is wanted and keeps the order of the rest', () => {
   assert.equal(queue.length, 2);
   assert.deepEqual(drain(queue), ['high 2', 'other 2']);
 });
-
-test('mqueue is empty after clear and usable', () => {
-  const queue = queueOf(10);
-  queue.push(queued('a'));
-  queue.clear();
-  assert.equal(queue.length, 0);
-  assert.equal(queue.peek(), undefined);
-  queue.push(queued('b'));
-  assert.deepEqual(drain(queue), ['b']);
-});

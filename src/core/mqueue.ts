@@ -91,12 +91,6 @@ export class Mqueue {
     return taken;
   }
 
-  clear(): void {
-    this.#lanes = [];
-    this.length = 0;
-    this.unpromised = 0;
-  }
-
   #laneFor(topic: string): Deque<Queued> {
     const priority = this.#priorityOf(topic);
     for (const lane of this.#lanes) if (lane.priority === priority) return lane.queue;

@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Properties, QoS } from '#wire/packet';
 import { readProperties } from '#wire/properties';
 import { ProtocolError } from '#wire/protocol-error';
-import { type PublishParts, scanPublish } from '#wire/publish-scan';
+import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan';
 import { Reason } from '#wire/reason-codes';
 import { levelCount, topicNameFault } from '#topics/topic';
 import { askAccess } from './access.ts';
@@ -73,14 +73,7 @@ const publishStages: readonly Stage<Inbound>[] = [
   routeAndAcknowledge,
 ];
 
-const parts: PublishParts = {
-  topicStart: 0,
-  topicEnd: 0,
-  packetId: 0,
-  propertiesStart: 0,
-  propertiesEnd: 0,
-  payloadStart: 0,
-};
+const parts: PublishParts = publishParts();
 
 export function onPublish(
   channel: Channel,

@@ -289,8 +289,4 @@ export class SessionJournal implements SessionWatcher {
     this.#parkedCount += entries.length;
     this.#mayExpire = true;
   }
-
-  save(head: SessionHead): void {
-    this.stored.update(head);
-  }
 }

@@ -207,7 +207,7 @@ export class Session implements Subscriber, Releasing {
   attach(link: Link, client: ClientInfo, window: number): void {
     if (this.#isTakenUnread) this.#readTaken();
     this.out.attach(link, client, window);
-    this.journal?.save(this.head(undefined));
+    this.journal?.stored.update(this.head(undefined));
   }
 
   #readTaken(): void {

@@ -136,7 +136,7 @@ export class Sessions {
       this.terminate(session, 'closed');
       return;
     }
-    session.journal?.save(session.head(this.#parts.timers.nowMs));
+    session.journal?.stored.update(session.head(this.#parts.timers.nowMs));
     this.#expire(session, session.expirySeconds * 1000); // [MQTT-3.1.2-23]
   }
 

@@ -5,7 +5,7 @@
 import type { Message, StoredBody } from '#core/message';
 import type { Committer } from './committer.ts';
 import { Table } from './table.ts';
-import { numberKey, readNumber } from './keys.ts';
+import { numberKey, numberMax, readNumber, writeNumber } from './keys.ts';
 import { messageBytes, readMessage, writeMessage } from './message-record.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
@@ -19,7 +19,7 @@ export class Bodies {
 
   constructor(journal: Committer) {
     this.#journal = journal;
-    const last = journal.engine.lastKey(Table.bodies, numberKey(0), numberKey(2 ** 48 - 1));
+    const last = journal.engine.lastKey(Table.bodies, numberKey(0), numberKey(numberMax));
     this.#next = last === undefined ? 1 : readNumber(last, 0) + 1;
   }
 
@@ -43,13 +43,9 @@ export class Bodies {
     return { id, serial };
   }
 
-  letGo(body: StoredBody, isLasting: boolean): void {
-    this.#journal.open.refer(Table.bodies, this.#keyOf(body.id), -1, isLasting);
-  }
-
-  /** The same for an entry that nobody has in memory. */
-  drop(id: number): void {
-    this.#journal.open.refer(Table.bodies, this.#keyOf(id), -1, true);
+  /** One session less does. */
+  letGo(id: number, isLasting: boolean): void {
+    this.#journal.open.refer(Table.bodies, this.#keyOf(id), -1, isLasting);
   }
 
   read(id: number): Message {
@@ -75,7 +71,7 @@ export class Bodies {
   }
 
   #keyOf(id: number): Buffer {
-    this.#key.writeUIntBE(id, 0, 6);
+    writeNumber(this.#key, 0, id);
     return this.#key;
   }
 }

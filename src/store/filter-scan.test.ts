@@ -5,7 +5,8 @@ import { matches } from '#topics/match';
 import { filterFault } from '#topics/topic';
 import { keyBytesMax } from './table.ts';
 import { FilterScan } from './filter-scan.ts';
-import { retainedKey, topicOfKey } from './keys.ts';
+import { retainedKey } from './keys.ts';
+import { topicOfKey } from './retained-fixture.ts';
 
 const given = process.env['FUZZ_SEED'];
 const seed: number = given === undefined ? (Math.random() * 0x7fff_ffff) | 0 : Number(given);

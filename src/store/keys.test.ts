@@ -2,16 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { keyBytesMax } from './table.ts';
-import {
-  hashKey,
-  isLong,
-  numberKey,
-  pairKey,
-  readNumber,
-  retainedKey,
-  shortKey,
-  topicOfKey,
-} from './keys.ts';
+import { hashKey, isLong, numberKey, pairKey, readNumber, retainedKey, shortKey } from './keys.ts';
+import { topicOfKey } from './retained-fixture.ts';
 
 const given = process.env['FUZZ_SEED'];
 const seed: number = given === undefined ? (Math.random() * 0x7fff_ffff) | 0 : Number(given);

@@ -10,6 +10,8 @@ export const levelEndByte = 0x00;
 /** UTF-8 has no such byte, so no text begins with it. */
 const hashedByte = 0xff;
 const numberBytes = 6;
+/** The greatest number that a key can be; in records it stands for what never comes. */
+export const numberMax: number = 2 ** 48 - 1;
 
 /**
  * A topic with each '/' as a zero byte: everything below a level stands together, directly behind
@@ -23,15 +25,6 @@ export function retainedKey(topic: string): Buffer {
   for (let at = key.indexOf(slash); at >= 0; at = key.indexOf(slash, at + 1))
     key[at] = levelEndByte;
   return key;
-}
-
-export function topicOfKey(key: Buffer): string {
-  let text = key;
-  for (let at = key.indexOf(levelEndByte); at >= 0; at = key.indexOf(levelEndByte, at + 1)) {
-    if (text === key) text = Buffer.from(key);
-    text[at] = slash;
-  }
-  return text.toString('utf8');
 }
 
 /** Whether a key is one that only a table of hashes can hold. */

@@ -10,7 +10,7 @@ import { PacketReader } from '#wire/packet-reader';
 import { writeUint16 } from '#wire/packet-writer';
 import { readProperties } from '#wire/properties';
 import { ProtocolError } from '#wire/protocol-error';
-import { type PublishParts, scanPublish } from '#wire/publish-scan';
+import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan';
 import { readUtf8, utf8Size, writeUtf8 } from '#wire/utf8';
 import { type FrameRef, Message, type Publisher } from '#core/message';
 import { writeNumber } from './keys.ts';
@@ -22,14 +22,7 @@ const flagsMax = 7;
 const publishType = 3;
 
 const frame: FrameRef = { bytes: Buffer.alloc(0), start: 0, end: 0, idAt: 0 };
-const parts: PublishParts = {
-  topicStart: 0,
-  topicEnd: 0,
-  packetId: 0,
-  propertiesStart: 0,
-  propertiesEnd: 0,
-  payloadStart: 0,
-};
+const parts: PublishParts = publishParts();
 
 /** Format, flags, timestamp. */
 const headBytes = 2 + 6;

@@ -83,7 +83,7 @@ export class Reaper {
       left--;
       open.remove(Table.queue, key, true);
       const bodyId = bodyOf(value);
-      if (bodyId !== undefined) this.#bodies.drop(bodyId);
+      if (bodyId !== undefined) this.#bodies.letGo(bodyId, true);
       return true;
     });
     for (const table of [Table.subscriptions, Table.taken]) {

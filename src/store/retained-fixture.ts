@@ -43,3 +43,8 @@ export function benchOn(engine: Engine, journal: HandJournal = new HandJournal(e
     },
   };
 }
+
+/** What `retainedKey` made a key of. */
+export function topicOfKey(key: Buffer): string {
+  return key.toString('utf8').replaceAll('\0', '/');
+}

@@ -13,7 +13,7 @@ import type { RetainedStore } from '#core/store-port';
 import { Table } from './table.ts';
 import { FilterScan } from './filter-scan.ts';
 import type { Journal } from './journal.ts';
-import { hashKey, isLong, readNumber, retainedKey, writeNumber } from './keys.ts';
+import { hashKey, isLong, readNumber, retainedKey, writeNumber, numberMax } from './keys.ts';
 import { behind, LayeredTable } from './layered-table.ts';
 import { messageBytes, readMessage, writeMessage } from './message-record.ts';
 import { StoreDamaged } from './store-damaged.ts';
@@ -26,7 +26,7 @@ interface Kept {
 type Visit = (message: Message, expiresAtMs: number) => boolean;
 
 const expiryBytes = 6;
-const never = 2 ** 48 - 1;
+const never = numberMax;
 /** What the place of a walk begins with: which table it is in. */
 const inShort = 's';
 const inLong = 'l';

@@ -5,12 +5,13 @@ import type { QoS } from '#wire/packet';
 import { mount, parseFilter } from '#topics/topic';
 import type { DeliveryOptions, SessionHead } from '#core/store-port';
 import type { Subscription } from '#core/subscription';
-import { type RecordReader, RecordReader as Reader, RecordWriter } from './record-bytes.ts';
+import { RecordReader, RecordWriter } from './record-bytes.ts';
+import { numberMax } from './keys.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
 const format = 1;
 /** Times that have not come, and intervals that never end. */
-const never = 2 ** 48 - 1;
+const never = numberMax;
 
 const record = new RecordWriter();
 
@@ -92,7 +93,8 @@ export function readSubscription(bytes: Buffer, mountpoint: string): Subscriptio
 export const EntryKind = { inline: 0, byReference: 1, released: 2 } as const;
 export type EntryKind = (typeof EntryKind)[keyof typeof EntryKind];
 
-const plainEntryBytes = 2;
+/** Format and flags. */
+export const plainEntryBytes = 2;
 
 /** The commonest entry by far has two bytes before its message; `undefined`: not that one. */
 export function plainEntryHead(kind: EntryKind, options: DeliveryOptions): number | undefined {
@@ -122,8 +124,6 @@ export function entryHead(kind: EntryKind, options: DeliveryOptions): Buffer {
   return record.done();
 }
 
-export { plainEntryBytes };
-
 export function readEntryHead(bytes: Buffer): {
   kind: EntryKind;
   options: DeliveryOptions;
@@ -147,11 +147,11 @@ export function readEntryHead(bytes: Buffer): {
 
 /** Of an entry by reference: which body it refers to. */
 export function readBodyId(bytes: Buffer, bodyAt: number): number {
-  return new Reader(bytes, bodyAt).u48();
+  return new RecordReader(bytes, bodyAt).u48();
 }
 
 function opened(bytes: Buffer, what: string): RecordReader {
-  const reader = new Reader(bytes);
+  const reader = new RecordReader(bytes);
   const found = reader.u8();
   if (found !== format) {
     throw new StoreDamaged(`Cannot read ${what}: its format is ${found}, wanted is ${format}`);

@@ -22,7 +22,7 @@ import type { Subscription } from '#core/subscription';
 import type { Bodies } from './bodies.ts';
 import type { Committer } from './committer.ts';
 import { keyBytesMax, Table } from './table.ts';
-import { numberKey, pairKey, readNumber, shortKey, writeNumber } from './keys.ts';
+import { numberKey, numberMax, pairKey, readNumber, shortKey, writeNumber } from './keys.ts';
 import { messageBytes, readMessage, writeMessage } from './message-record.ts';
 import {
   EntryKind,
@@ -38,7 +38,6 @@ import { StoreDamaged } from './store-damaged.ts';
 
 const placesPerBatch = 2 ** 16;
 const serialMax = 2 ** 36 - 1;
-const seqMax = 2 ** 48 - 1;
 const numberBytes = 6;
 const noBytes: Buffer = Buffer.alloc(0);
 
@@ -161,7 +160,7 @@ export class SessionTables implements SessionStore {
   /** A release that is told in the same batch as its hold must share its fate. */
   #letGo(message: Message | undefined, receipt: Receipt, isSameBatch: boolean): void {
     if (receipt % 2 === 1 && message?.body !== undefined) {
-      this.#bodies.letGo(message.body, !isSameBatch);
+      this.#bodies.letGo(message.body.id, !isSameBatch);
     }
   }
 
@@ -209,7 +208,7 @@ export class SessionTables implements SessionStore {
 
   read(from: number, through: number, countMax: number): StoredEntry[] {
     const found: StoredEntry[] = [];
-    const end = pairKey(this.no, Math.min(through + 1, seqMax));
+    const end = pairKey(this.no, Math.min(through + 1, numberMax));
     this.#journal.engine.range(Table.queue, pairKey(this.no, from), end, (key, value) => {
       const entry = this.#readOrPass(readNumber(key, 6), value);
       if (entry !== undefined) found.push(entry);
@@ -240,7 +239,7 @@ export class SessionTables implements SessionStore {
 
   extent(from: number): { count: number; lastSeq: number } {
     const { engine } = this.#journal;
-    const end = pairKey(this.no, seqMax);
+    const end = pairKey(this.no, numberMax);
     const last = engine.lastKey(Table.queue, pairKey(this.no, from), end);
     if (last === undefined) return { count: 0, lastSeq: 0 };
     let count = 0;

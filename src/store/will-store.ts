@@ -9,13 +9,13 @@ import { varintSize } from '#wire/varint';
 import type { StoredWill, WillStore } from '#core/store-port';
 import { Table } from './table.ts';
 import type { Journal } from './journal.ts';
-import { shortKey } from './keys.ts';
+import { shortKey, numberMax } from './keys.ts';
 import { RecordReader, RecordWriter } from './record-bytes.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
 const format = 1;
 /** Stands for "while the client is connected". */
-const notDue = 2 ** 48 - 1;
+const notDue = numberMax;
 const lowestKey: Buffer = Buffer.of(0);
 
 const record = new RecordWriter();

@@ -16,6 +16,18 @@ export interface PublishParts {
   payloadStart: number;
 }
 
+/** To be filled by `scanPublish`, again and again: scanning allocates nothing. */
+export function publishParts(): PublishParts {
+  return {
+    topicStart: 0,
+    topicEnd: 0,
+    packetId: 0,
+    propertiesStart: 0,
+    propertiesEnd: 0,
+    payloadStart: 0,
+  };
+}
+
 const malformed = (what: string): ProtocolError =>
   new ProtocolError(Reason.malformedPacket, `Cannot read PUBLISH: ${what}`);
 

@@ -9,7 +9,8 @@ import { Alone } from '#cluster/alone';
 import { Broker } from '#core/broker';
 import type { Channel } from '#core/channel';
 import { openListeners } from '#net/open-listeners';
-import { memoryStore } from '#store/memory';
+import { DurableStore } from '#store/durable-store';
+import { MemoryEngine } from '#store/memory-engine';
 import { startBroker } from '#test/broker';
 import { RawClient } from '#test/raw-client';
 import { settled, until } from './event-turns.ts';
@@ -75,7 +76,13 @@ test('a keepalive does not run out while the rate limit of the listener holds up
   const clock = new VirtualClock();
   const log = { error: assert.fail, warn() {}, info() {}, debug() {}, trace() {} };
   const quiet = { ...log, child: () => quiet, isEnabled: () => false };
-  const parts = { settings, clock, log: quiet, store: memoryStore(clock), peers: new Alone() };
+  const parts = {
+    settings,
+    clock,
+    log: quiet,
+    store: new DurableStore(new MemoryEngine(), { clock }),
+    peers: new Alone(),
+  };
   const broker = new Broker(parts);
   // The listener has the clock of the machine: its pause lasts for the whole test.
   const [listener] = await openListeners(settings, {
