@@ -39,18 +39,24 @@ export interface Variant {
   readonly mosquittoSettings?: readonly string[];
   /** Holds its data and is not removed: the next process goes on there. */
   readonly directory?: string;
+  /** Of our broker: the file that takes the command line in place of `src/cli/broker.ts`. */
+  readonly entry?: string;
 }
 
 const launcher = fileURLToPath(new URL('../bin/broker', import.meta.url));
+/** Those that bin/broker gives to Node.js. */
+const launcherFlags = ['--initial-old-space-size=128'];
 
 export const brokers: Readonly<Record<BrokerName, Broker>> = {
   ours: {
     name: 'ours',
     missing: () => (existsSync(launcher) ? undefined : 'bin/broker does not exist'),
-    launch: (port, { settings, directory: kept }) =>
-      launchProcess(launcher, kept, (directory) => {
+    launch: (port, { settings, directory: kept, entry }) =>
+      launchProcess(entry === undefined ? launcher : process.execPath, kept, (directory) => {
         const all = [`listener.tcp.external=127.0.0.1:${port}`, ...onlyPlainTcp, ...settings];
-        return ['foreground', '--data-dir', directory, ...all.flatMap((set) => ['--set', set])];
+        const sets = all.flatMap((set) => ['--set', set]);
+        const script = entry === undefined ? [] : [...launcherFlags, entry];
+        return [...script, 'foreground', '--data-dir', directory, ...sets];
       }),
   },
   mosquitto: {
@@ -106,6 +112,8 @@ export async function freePort(): Promise<number> {
 
 const startMs = 20_000;
 const stopMs = 5_000;
+/** For so long a connection must be left open to count as accepted. */
+const stayMs = 100;
 
 function launchProcess(
   command: string,
@@ -164,12 +172,23 @@ export function refuseDead(running: Running, deadline: number): void {
   }
 }
 
+/** A broker that only tries whether its port is free accepts too, and closes at once. */
 function accepts(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: '127.0.0.1', port });
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
+  let staying: NodeJS.Timeout | undefined;
+  socket.once('connect', () => {
+    staying = setTimeout(() => resolve(true), stayMs);
+  });
+  // 'close' follows.
+  socket.once('error', () => undefined);
+  socket.once('close', () => resolve(false));
+  // Without a reader the end of the connection is not seen.
+  socket.resume();
+  return promise.finally(() => {
+    clearTimeout(staying);
+    socket.destroy();
+  });
 }
 
 /** Ends a process with all it has started. */

@@ -11,6 +11,7 @@ export type Figure =
   | 'p99Ms'
   | 'bytesPerConnection'
   | 'startMs'
+  | 'allConnectedMs'
   | 'exactMs'
   | 'exactCpuMicros'
   | 'branchMs'
@@ -60,6 +61,7 @@ export const figures: Readonly<Record<Figure, FigureKind>> = {
   p50Ms: { heading: 'p50 ms', better: 'lower', unit: 'ms' },
   p99Ms: { heading: 'p99 ms', better: 'lower', unit: 'ms' },
   bytesPerConnection: { heading: 'memory/connection', better: 'lower', unit: 'bytes' },
+  allConnectedMs: { heading: 'ms until all were connected', better: 'lower', unit: 'ms' },
   startMs: { heading: 'start ms', better: 'lower', unit: 'ms' },
   exactMs: { heading: 'one exact topic: ms', better: 'lower', unit: 'ms' },
   exactCpuMicros: { heading: 'one exact topic: CPU µs', better: 'lower', unit: 'µs' },
@@ -129,6 +131,10 @@ export interface Target {
   readonly port: number;
   readonly pid: number;
   readonly seconds: number;
+  /** `key=value` for a broker of ours that the load launches itself. */
+  readonly settings?: readonly string[];
+  /** Which one, of a load that comes in several. */
+  readonly variant?: string;
 }
 
 export interface Outcome {
@@ -156,7 +162,10 @@ export function loadNames(): string[] {
   return names.sort((a, b) => rank(a).localeCompare(rank(b)));
 }
 
-export async function importLoad(name: string): Promise<Load> {
-  const module = (await import(`./loads/${name}.ts`)) as { load: Load };
+/** `loads`: compared with Mosquitto; `threads`: only ours with itself. */
+export type LoadFolder = 'loads' | 'threads';
+
+export async function importLoad(name: string, folder: LoadFolder = 'loads'): Promise<Load> {
+  const module = (await import(`./${folder}/${name}.ts`)) as { load: Load };
   return module.load;
 }

@@ -43,7 +43,7 @@ report('receivers of a topic', [
 function filledRouter(): Router {
   const router = bareRouter();
   for (const [i, filter] of [...topics, ...wildcards].entries()) {
-    router.add(filter, undefined, deliveryTo(new FakeSubscriber(`c${i}`)));
+    void router.filters.add(filter, undefined, deliveryTo(new FakeSubscriber(`c${i}`)));
   }
   return router;
 }

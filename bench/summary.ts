@@ -8,17 +8,15 @@ import {
   type Figures,
   figures,
   type Load,
-  type Outcome,
 } from './load.ts';
 import { median } from './median.ts';
+import type { Attempt } from './one-run.ts';
 
-/** One run of one load on one broker; without an outcome it failed, and says why. */
-export interface Run {
+/** One run of one load on one broker. */
+export interface Run extends Attempt {
   readonly load: string;
   readonly broker: BrokerName;
   readonly round: number;
-  readonly outcome: Outcome | undefined;
-  readonly failure: string | undefined;
 }
 
 export interface Row {
@@ -41,8 +39,8 @@ export function summarize(name: string, load: Load, runs: readonly Run[]): Row {
 }
 
 /** True when every message arrived once and every run came to its end. */
-export function isSound(run: Run): boolean {
-  return run.outcome !== undefined && run.outcome.lost === 0 && run.outcome.extra === 0;
+export function isSound({ outcome }: Attempt): boolean {
+  return outcome !== undefined && outcome.lost === 0 && outcome.extra === 0;
 }
 
 /** How many times better ours is: above 1 is always in our favour. */
@@ -67,17 +65,21 @@ export function verdictOf(row: Row, figure: Figure): Verdict | undefined {
   return holds(bar.bar) ? 'passed' : 'failed';
 }
 
-function mediansOf(keys: readonly Figure[], outcomes: readonly Figures[]): Figures {
+export function mediansOf(keys: readonly Figure[], outcomes: readonly Figures[]): Figures {
   return Object.fromEntries(
     keys.map((key) => [key, median(outcomes.map((found) => found[key] ?? Number.NaN))]),
   );
 }
 
 function remarksOf(run: Run): string[] {
-  if (run.outcome === undefined) return [`${run.broker}: FAILED, ${run.failure}`];
-  const { lost, extra, notes } = run.outcome;
-  const remarks = notes.map((note) => `${run.broker}: ${note}`);
-  if (lost > 0) remarks.push(`${run.broker}: LOST ${lost} messages in round ${run.round}`);
-  if (extra > 0) remarks.push(`${run.broker}: ${extra} messages too many in round ${run.round}`);
+  return remarksAbout(run, run.round).map((remark) => `${run.broker}: ${remark}`);
+}
+
+export function remarksAbout({ outcome, failure }: Attempt, round: number): string[] {
+  if (outcome === undefined) return [`FAILED, ${failure}`];
+  const { lost, extra, notes } = outcome;
+  const remarks = [...notes];
+  if (lost > 0) remarks.push(`LOST ${lost} messages in round ${round}`);
+  if (extra > 0) remarks.push(`${extra} messages too many in round ${round}`);
   return remarks;
 }

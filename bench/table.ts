@@ -87,7 +87,7 @@ function describe(figure: Figure, { kind, bar, reach }: Bar): string {
   return kind === 'ratio' ? `(${limits})` : `(${kind === 'atMost' ? '≤' : '≥'} ${limits})`;
 }
 
-function format(figure: Figure, value: number | undefined): string {
+export function format(figure: Figure, value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '–';
   switch (figures[figure].unit) {
     case 'count':
@@ -109,7 +109,7 @@ function renderRemarks(rows: readonly Row[]): string[] {
   return lines.length > 0 ? [lines.join('\n')] : [];
 }
 
-function markdown([head = [], ...body]: readonly string[][]): string {
+export function markdown([head = [], ...body]: readonly string[][]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, column) => (column === 0 ? '---' : '---:'));
   return [head, rule, ...body].map(line).join('\n');

@@ -19,9 +19,16 @@ export interface Shape {
   readonly filter?: string;
 }
 
+/** Connects a publisher or a subscriber. */
+export type Opener = (role: 'pub' | 'sub', index: number) => Promise<Client>;
+
 /** Publishers send the next batch when the last has arrived. */
-export async function runClosedLoop(shape: Shape & FlowShape, target: Target): Promise<Outcome> {
-  const stage = await openStage(shape, shape.qos, target.port);
+export async function runClosedLoop(
+  shape: Shape & FlowShape,
+  target: Target,
+  open: Opener = openerOf(target),
+): Promise<Outcome> {
+  const stage = await openStage(shape, shape.qos, open);
   const flows = stage.publishers.map((publisher, index) => {
     const hearers = stage.subscribers.filter((_, number) => hears(shape, number, index));
     const flow = new Flow(publisher.socket, index, topicOf(index), hearers.length, shape);
@@ -39,7 +46,7 @@ export async function runClosedLoop(shape: Shape & FlowShape, target: Target): P
 
 /** All publishers together send `rate` messages a second, in turn, whatever the broker does. */
 export async function runOpenLoop(shape: Shape, rate: number, target: Target): Promise<Outcome> {
-  const stage = await openStage(shape, 0, target.port);
+  const stage = await openStage(shape, 0, openerOf(target));
   const pacer = new Pacer(stage.publishers, rate);
   const span = await measure(planOf(stage, () => pacer.sent, target, 2));
   pacer.stop();
@@ -56,16 +63,18 @@ interface Stage {
   readonly received: () => number;
 }
 
-async function openStage(shape: Shape, qos: Qos, port: number): Promise<Stage> {
+function openerOf({ port }: Target): Opener {
+  return (role, index) => Client.open(port, `bench-${role}-${index}`);
+}
+
+async function openStage(shape: Shape, qos: Qos, open: Opener): Promise<Stage> {
   const latency = new Latency();
   const listeners = await openAll(shape.subscribers, async (index) => {
-    const client = await Client.open(port, `bench-sub-${index}`);
+    const client = await open('sub', index);
     await client.subscribe(shape.filter ?? topicOf(shape.pairs ? index : 0), qos);
     return client;
   });
-  const publishers = await openAll(shape.publishers, (index) =>
-    Client.open(port, `bench-pub-${index}`),
-  );
+  const publishers = await openAll(shape.publishers, (index) => open('pub', index));
   const subscribers = listeners.map((client) => new Subscriber(client.socket, latency));
   for (const [index, subscriber] of subscribers.entries()) listeners[index]?.receive(subscriber);
   const received = (): number => sum(subscribers.map((subscriber) => subscriber.received));

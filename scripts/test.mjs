@@ -1,8 +1,9 @@
-// Runs the tests, all in one `node --test`, and ends with node's closing lines.
+// Runs the tests, each part in one `node --test`, and ends with node's closing lines.
 //
-//   npm test                              everything
+//   npm test                              everything, then conformance and crash with three workers
 //   npm test -- --suite unit              tests that lie beside the code
 //   npm test -- --suite conformance,fuzz  folders of test/
+//   npm test -- --workers 3               with so many workers, in brokers of tests and of processes
 //   npm test -- 'src/wire/*.test.ts'      files or globs
 //   npm test -- --test-name-pattern=acl   other options go to node as they are
 
@@ -15,39 +16,77 @@ import { localNode } from './setup.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const unit = ['src/**/*.test.ts', 'plugins/**/*.test.ts', 'bench/**/*.test.ts'];
-const { globs, options } = parse(process.argv.slice(2));
+const everything = [...unit, 'test/**/*.test.ts'];
 
-const child = spawn(
-  localNode(),
-  [
-    '--test',
-    // Most of a test's time is the start of its process and its sockets: use the cores there are.
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
-    '--test-timeout=120000',
-    `--import=${pathToFileURL(join(root, 'scripts', 'leak-watch.mjs'))}`,
-    `--test-reporter=${join(root, 'scripts', 'report.mjs')}`,
-    '--test-reporter-destination=stdout',
-    ...options,
-    ...globs,
-  ],
-  { cwd: root, stdio: 'inherit' },
-);
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
-child.on('close', (code, signal) => {
-  if (signal !== null) console.error(`The test run was ended by ${signal}`);
-  process.exitCode = code ?? 1;
-});
+for (const part of partsOf(process.argv.slice(2))) {
+  const { code, signal } = await run(part);
+  if (code !== 0) process.exitCode ??= code ?? 1;
+  if (signal === null) continue;
+  console.error(`The test run was ended by ${signal}`);
+  break;
+}
+
+/** What is asked for; without any word, what a change has to pass. */
+function partsOf(words) {
+  if (words.length > 0) return [parse(words)];
+  return [
+    { globs: everything, options: [], workers: undefined },
+    { globs: suites('conformance,crash'), options: [], workers: 3 },
+  ];
+}
+
+function run({ globs, options, workers }) {
+  if (workers !== undefined) console.log(`With ${workers} workers:`);
+  const child = spawn(
+    localNode(),
+    [
+      '--test',
+      // Most of a test's time is the start of its process and its sockets: use the cores there are.
+      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      '--test-timeout=120000',
+      `--import=${pathToFileURL(join(root, 'scripts', 'leak-watch.mjs'))}`,
+      `--test-reporter=${join(root, 'scripts', 'report.mjs')}`,
+      '--test-reporter-destination=stdout',
+      ...options,
+      ...globs,
+    ],
+    { cwd: root, stdio: 'inherit', env: environmentWith(workers) },
+  );
+  const pass = (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, pass);
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      for (const each of ['SIGINT', 'SIGTERM']) process.off(each, pass);
+      resolve({ code, signal });
+    });
+  });
+}
+
+/** Without a number it is left to whoever runs this, and to the broker's own default. */
+function environmentWith(workers) {
+  if (workers === undefined) return process.env;
+  return { ...process.env, BROKER_TEST_WORKERS: `${workers}`, BROKER_NODE__WORKERS: `${workers}` };
+}
 
 function parse(words) {
   const globs = [];
   const options = [];
+  let workers;
   for (let at = 0; at < words.length; at++) {
     const word = words[at];
     if (word === '--suite') globs.push(...suites(words[++at]));
     else if (word.startsWith('--suite=')) globs.push(...suites(word.slice('--suite='.length)));
+    else if (word === '--workers') workers = workersOf(words[++at]);
+    else if (word.startsWith('--workers=')) workers = workersOf(word.slice('--workers='.length));
     else (word.startsWith('-') ? options : globs).push(word);
   }
-  return { globs: globs.length > 0 ? globs : [...unit, 'test/**/*.test.ts'], options };
+  return { globs: globs.length > 0 ? globs : everything, options, workers };
+}
+
+function workersOf(text = '') {
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  console.error(`Cannot run with "${text}" workers: it is not a number`);
+  process.exit(1);
 }
 
 function suites(names = '') {

@@ -1,15 +1,14 @@
-// The composition root: with banner.ts, shutdown.ts and stored-broker.ts, the only place that may import
-// anything. Builds the floors bottom to top, opens the listeners, and takes everything down again in the
-// opposite order.
+// The composition root: with banner.ts the only place that may import anything. Opens the log, starts
+// the node with as many threads as the settings say, and takes everything down again in the opposite
+// order.
 
 import { setFlagsFromString } from 'node:v8';
-import { openLog } from '#base/log';
+import { openLog, type RootLogger } from '#base/log';
 import { notifySupervisor } from '#base/supervisor';
-import { openListeners } from '#net/open-listeners';
+import type { Settings } from '#config/settings';
+import type { NodeFace } from '#node/node-face';
 import { banner } from './banner.ts';
 import type { RunOptions } from './cli/run-options.ts';
-import { closeInOrder } from './shutdown.ts';
-import { openStoredBroker } from './stored-broker.ts';
 
 /**
  * The way of a message goes through some twenty small functions, more than V8 inlines into one by its
@@ -23,26 +22,35 @@ export async function run(options: RunOptions): Promise<void> {
   setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${inlinedBytecodeMax}`);
   const { settings, version, stopping } = options;
   await using log = openLog(settings.log);
-  const { broker, store } = await openStoredBroker(settings, log);
-  const listeners = await openListeners(settings, {
-    log: log.child({ part: 'net' }),
-    accept: (transport, face) => broker.accept(transport, face),
-    pskLookup: (identity) => broker.pskOf(identity),
-  });
-  const open = listeners.map((listener, i) => {
-    const host = settings.listeners[i]?.host ?? '*';
+  const node = await startNode(settings, log);
+  const open = settings.listeners.map(({ kind, host = '*' }, i) => {
     const address = host.includes(':') ? `[${host}]` : host;
-    return `${listener.protocol} ${address}:${listener.boundPort}`;
+    return `mqtt:${kind} ${address}:${node.ports[i]}`;
   });
   const warn = log.warn.bind(log);
-  log.info('broker.started', { node: settings.node.name, version, listeners: open });
+  const { name, workers } = settings.node;
+  log.info('broker.started', { node: name, version, workers, listeners: open });
   banner(settings, version, open);
   options.onReady(open);
   await notifySupervisor('READY=1', warn);
-  await stopSignal(stopping);
-  log.info('broker.stopping', { signal: String(stopping.reason) });
-  await notifySupervisor('STOPPING=1', warn);
-  await closeInOrder(listeners, broker, store, log);
+  try {
+    await Promise.race([stopSignal(stopping), node.failed]);
+    log.info('broker.stopping', { signal: String(stopping.reason) });
+    await notifySupervisor('STOPPING=1', warn);
+  } finally {
+    await node.stop();
+    log.info('broker.stopped');
+  }
+}
+
+/** Each loads what it needs: the control thread of several has no broker in it. */
+async function startNode(settings: Settings, log: RootLogger): Promise<NodeFace> {
+  if (settings.node.workers === 0) {
+    const { startSingleNode } = await import('#node/single-node');
+    return startSingleNode(settings, log);
+  }
+  const { startThreadNode } = await import('#node/thread-node');
+  return startThreadNode(settings, log);
 }
 
 function stopSignal(stopping: AbortSignal): Promise<void> {

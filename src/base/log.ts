@@ -41,6 +41,8 @@ export interface Logger {
 export interface RootLogger extends Logger, AsyncDisposable {
   readonly level: LogLevelName;
   setLevel(level: LogLevelName): void;
+  /** A line that another log has finished, to the sinks of its level; it was let through there. */
+  writeLine(levelValue: number, line: string): void;
 }
 
 export interface LogOptions {
@@ -75,16 +77,22 @@ export function openLog(options: LogOptions): RootLogger {
 export interface Route {
   /** The least severe level that goes this way, of what is logged at all. */
   readonly from: LogLevelName;
-  readonly sink: LogSink;
+  readonly sink: LeveledSink;
 }
 
-/** A log to destinations of one's own. */
+/** Every LogSink is one that does not ask for the level. */
+export interface LeveledSink extends AsyncDisposable {
+  write(line: string, levelValue: number): void;
+}
+
+/** A log to destinations of one's own. `fields` are in each of its lines. */
 export function createLog(
   level: LogLevelName,
   routes: readonly Route[],
   charsLimit: number = -1,
+  fields?: object,
 ): RootLogger {
-  return new RootLog(level, routes, charsLimit);
+  return new RootLog(level, routes, charsLimit, fields);
 }
 
 type Pino = ReturnType<typeof makePino>;
@@ -95,9 +103,7 @@ function makePino(level: LogLevelName, routes: readonly Route[]) {
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string): void {
-      for (const { from, sink } of routes) {
-        if (this.lastLevel >= levelValues[from]) sink.write(line);
-      }
+      writeTo(routes, line, this.lastLevel);
     },
   };
   return pino(
@@ -112,6 +118,12 @@ function makePino(level: LogLevelName, routes: readonly Route[]) {
     },
     fanOut,
   );
+}
+
+function writeTo(routes: readonly Route[], line: string, levelValue: number): void {
+  for (const { from, sink } of routes) {
+    if (levelValue >= levelValues[from]) sink.write(line, levelValue);
+  }
 }
 
 interface LogState {
@@ -164,8 +176,8 @@ class FieldsLog implements Logger {
 class RootLog extends FieldsLog implements RootLogger {
   readonly #routes: readonly Route[];
 
-  constructor(level: LogLevelName, routes: readonly Route[], charsLimit: number) {
-    super({ pino: makePino(level, routes), charsLimit, isHeard: routes.length > 0 }, undefined);
+  constructor(level: LogLevelName, routes: readonly Route[], charsLimit: number, fields?: object) {
+    super({ pino: makePino(level, routes), charsLimit, isHeard: routes.length > 0 }, fields);
     this.#routes = routes;
   }
 
@@ -175,6 +187,10 @@ class RootLog extends FieldsLog implements RootLogger {
 
   setLevel(level: LogLevelName): void {
     this.state.pino.level = level;
+  }
+
+  writeLine(levelValue: number, line: string): void {
+    writeTo(this.#routes, line, levelValue);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

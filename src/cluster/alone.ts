@@ -1,20 +1,37 @@
 // The peers of a broker that has none: one worker, one node. Nobody else wants a message, nobody else
 // owns a client id.
 
-import type { Peers, Wait } from '#core/ports';
+import type { Peers } from '#core/peers-port';
+import type { Wait } from '#core/ports';
 
 export class Alone implements Peers {
-  readonly present: boolean = false;
+  readonly isAlone: boolean = true;
 
-  interest(): void {}
+  interest(): Wait {
+    return undefined;
+  }
 
-  forward(): Wait {
+  member(): Wait {
+    return undefined;
+  }
+
+  left(): void {}
+
+  retainedTold(): void {}
+
+  retainedFlushed(): Wait {
     return undefined;
   }
 
   claim(): Wait {
     return undefined;
   }
+
+  owns(): boolean {
+    return true;
+  }
+
+  attempted(): void {}
 
   release(): void {}
 }

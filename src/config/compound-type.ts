@@ -2,6 +2,7 @@
 // topic priorities. Same law as value-type.ts: read the text, or say what would have been allowed.
 
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { parseByteSize } from '#base/byte-size';
 import { parseDurationMs } from '#base/duration';
 import type { ListenerSettings, MemoryBudget, TlsSettings, ZoneSettings } from './settings.ts';
@@ -138,3 +139,15 @@ export const topicPriorities: ValueType<ReadonlyMap<string, number>> = {
 function commaList(text: string): string[] {
   return text.split(',').map((item) => item.trim());
 }
+
+const workersMax = 64;
+
+/** As many threads as are wanted, or as many as leave a core for the others. */
+export const workerCount: ValueType<number> = {
+  expects: `auto, or a whole number from 0 to ${workersMax}`,
+  parse(text) {
+    if (text === 'auto') return Math.min(workersMax, Math.max(1, availableParallelism() - 1));
+    const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    return count <= workersMax ? count : undefined;
+  },
+};

@@ -1,6 +1,6 @@
 // node.*: who this broker is, where it keeps its data, how much of it there may be.
 
-import { sizeOrShare } from './compound-type.ts';
+import { sizeOrShare, workerCount } from './compound-type.ts';
 import { type KeysOf, key } from './key.ts';
 import type { NodeSettings } from './settings.ts';
 import { int, matching, oneOf, text } from './value-type.ts';
@@ -20,6 +20,12 @@ export const nodeKeys: KeysOf<NodeSettings> = {
     text:
       'Directory of everything that must outlive the process; made when missing. Two brokers on ' +
       'one machine need two directories. A relative path starts at the directory of the installation.',
+  }),
+  workers: key('node.workers', workerCount, 'auto', {
+    shipped: 'auto',
+    text:
+      'Threads that serve clients. auto: one less than the machine has cores, and at least one. ' +
+      '0: the main thread serves them itself, for tests and for small devices.',
   }),
   maxClients: key('node.max_clients', int(1), '1024000', {
     shipped: '1024000',

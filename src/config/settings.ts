@@ -16,6 +16,8 @@ export interface NodeSettings {
   /** `<name>@<host>` */
   readonly name: string;
   readonly dataDir: string;
+  /** Threads that serve clients; 0: the main thread does. */
+  readonly workers: number;
   readonly maxClients: number;
   /** What waits for clients may take so much memory, all together. */
   readonly memoryBudget: MemoryBudget;

@@ -10,7 +10,7 @@ import { Connection } from './connection.ts';
 import type { Core } from './context.ts';
 import type { Message } from './message.ts';
 import type { ListenerFace, Transport, TransportSink } from './ports.ts';
-import type { Store } from './store-port.ts';
+import type { SessionHead, Store } from './store-port.ts';
 
 export class Broker {
   readonly core: Core;
@@ -25,16 +25,26 @@ export class Broker {
   }
 
   /** Takes up what another process left: call before anybody is let in. */
-  restore(): { sessions: number; wills: number } {
-    const { settings, sessions, wills, log } = this.core;
-    const fallback = settings.zones.values().next().value as ZoneSettings;
-    for (const stored of this.#store.sessions()) {
-      const { zone, clientId } = stored.head;
-      const known = settings.zones.get(zone);
-      if (known === undefined) log.warn('session.zone_unknown', { clientId, zone });
-      sessions.restore(stored, known ?? fallback);
+  restore(isWanted?: (clientId: string) => boolean): { sessions: number; wills: number } {
+    const { sessions, wills } = this.core;
+    this.restoreSessions(isWanted);
+    return { sessions: sessions.size, wills: wills.restore(isWanted) };
+  }
+
+  /** Without the wills, which are published when everybody who is to have them can be reached. */
+  restoreSessions(isWanted?: (clientId: string) => boolean): void {
+    for (const stored of this.#store.sessions(isWanted)) {
+      this.core.sessions.restore(stored, this.zoneOf(stored.head));
     }
-    return { sessions: sessions.size, wills: wills.restore() };
+  }
+
+  /** The zone of a session that another process, or another worker, began. */
+  zoneOf({ zone, clientId }: Pick<SessionHead, 'zone' | 'clientId'>): ZoneSettings {
+    const { settings, log } = this.core;
+    const known = settings.zones.get(zone);
+    if (known !== undefined) return known;
+    log.warn('session.zone_unknown', { clientId, zone });
+    return settings.zones.values().next().value as ZoneSettings;
   }
 
   get hooks(): Hooks {

@@ -3,7 +3,7 @@
 
 import type { Clock } from '#base/clock';
 import { describeError } from '#base/errors';
-import type { Logger } from '#base/log';
+import { type Logger, nullLogger } from '#base/log';
 import { TimerWheel } from '#base/timers';
 import type { Settings } from '#config/settings';
 import { Hooks } from '#hooks/runner';
@@ -15,7 +15,9 @@ import { budgetBytes, machineMemory } from './memory-budget.ts';
 import { Metrics } from './metrics.ts';
 import { Overload } from './overload.ts';
 import { Flusher } from './flusher.ts';
-import type { Peers } from './ports.ts';
+import { FilterTable } from './filter-table.ts';
+import type { GroupMemory } from './group-memory.ts';
+import type { Peers } from './peers-port.ts';
 import { Pressure } from './pressure.ts';
 import { Publishing } from './publishing.ts';
 import { Retained } from './retained.ts';
@@ -24,7 +26,7 @@ import { Sessions } from './sessions.ts';
 import { Stats } from './stats.ts';
 import type { Store } from './store-port.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { Wills } from './wills.ts';
+import { type PublishWill, Wills } from './wills.ts';
 
 export interface BrokerOptions {
   readonly settings: Settings;
@@ -32,6 +34,19 @@ export interface BrokerOptions {
   readonly log: Logger;
   readonly store: Store;
   readonly peers: Peers;
+  /** What several workers of one node have in common; absent where there is one. */
+  readonly node?: NodeMemory | undefined;
+}
+
+export interface NodeMemory {
+  /** This worker's place among all. */
+  readonly index: number;
+  readonly workers: number;
+  readonly metrics: Metrics;
+  readonly stats: Stats;
+  readonly groups: GroupMemory;
+  /** Tells the others how many bytes wait here, and answers how many wait with them. */
+  held(here: number): number;
 }
 
 export function buildCore(options: BrokerOptions): Core {
@@ -43,30 +58,24 @@ export function buildCore(options: BrokerOptions): Core {
   const hooks = new Hooks((hook, owner, error) =>
     log.error('hook.failed', { hook, owner, error: describeError(error) }),
   );
-  const metrics = new Metrics();
-  const stats = new Stats();
+  const { node } = options;
+  const stats = node?.stats ?? new Stats();
+  const metrics = node?.metrics ?? new Metrics(undefined, stats);
   const { alarms, pressure, overload } = buildWatch(options, metrics);
   const onFault = (clientId: string, error: unknown): void =>
     log.error('delivery.failed', { clientId, error: describeError(error) });
-  const router = new Router(
-    { peers, stats, metrics, onFault },
-    {
-      strategy: settings.broker.sharedSubscriptionStrategy,
-      needsReady: settings.broker.sharedDispatchAckEnabled,
-    },
-  );
+  const filters = buildFilters(options, stats);
+  const router = new Router(filters, onFault);
   const retained = new Retained(
     settings.retainer,
-    { timers, metrics, stats, store },
+    { timers, stats, store },
     (topic, why) => log.warn('retained.refused', { topic, why }),
+    peers,
+    node === undefined || node.index === 0,
   );
   const publishing = new Publishing({ hooks, router, retained, metrics });
-  const wills = new Wills(timers, store.wills, (will, onAccepted) =>
-    publishing.publish(will, onAccepted).catch((error: unknown) => {
-      log.error('will.failed', { topic: will.topic, error: describeError(error) });
-    }),
-  );
-  const subscriptions = new Subscriptions(router, stats);
+  const wills = new Wills(timers, store.wills, willPublisher(publishing, log), peers.isAlone);
+  const subscriptions = new Subscriptions(filters, stats);
   const sessions = new Sessions(
     {
       metrics,
@@ -75,12 +84,12 @@ export function buildCore(options: BrokerOptions): Core {
       store,
       drops: new Drops({ metrics, hooks, timers, log }),
       held: pressure.held,
-      groupOf: (filter, name) => router.group(filter, name),
+      groupOf: (filter, name) => filters.group(filter, name),
     },
     { subscriptions, wills, stats, peers },
   );
   overload.onPressure(() => sessions.relieve());
-  const express = new ExpressLane({ router, metrics, peers, hooks, nowMs: () => timers.nowMs });
+  const express = new ExpressLane({ router, metrics, hooks, nowMs: () => timers.nowMs });
   hooks.onChange = () => express.reconsider();
   return {
     settings,
@@ -93,6 +102,7 @@ export function buildCore(options: BrokerOptions): Core {
     alarms,
     overload,
     flusher: new Flusher(pressure),
+    filters,
     router,
     retained,
     publishing,
@@ -104,15 +114,44 @@ export function buildCore(options: BrokerOptions): Core {
   };
 }
 
+function willPublisher(publishing: Publishing, log: Logger): PublishWill {
+  return async (will, onAccepted) => {
+    try {
+      await publishing.publish(will, onAccepted);
+      return true;
+    } catch (error) {
+      log.error('will.failed', { topic: will.topic, error: describeError(error) });
+      return false;
+    }
+  };
+}
+
+function buildFilters({ settings, peers, store, node }: BrokerOptions, stats: Stats): FilterTable {
+  const { sharedSubscriptionStrategy, sharedDispatchAckEnabled } = settings.broker;
+  return new FilterTable({
+    peers,
+    stats,
+    groups: node?.groups,
+    index: node?.index,
+    shared: {
+      strategy: sharedSubscriptionStrategy,
+      needsReady: sharedDispatchAckEnabled,
+      hasPassed: (passage, group) => store.hasPassed(passage, group),
+    },
+  });
+}
+
 /** What looks after the node as a whole. */
 function buildWatch(
-  { settings, clock, log, store }: BrokerOptions,
+  { settings, clock, log, store, node }: BrokerOptions,
   metrics: Metrics,
 ): { alarms: Alarms; pressure: Pressure; overload: Overload } {
-  const alarms = new Alarms(clock, log);
+  // Of several threads the control thread logs them, once for all.
+  const alarms = new Alarms(clock, node === undefined ? log : nullLogger);
   const pressure = new Pressure();
   pressure.held.unflushed = () => store.pendingBytes;
-  const budget = budgetBytes(settings.node.memoryBudget, machineMemory());
+  if (node !== undefined) pressure.held.elsewhere = (here) => node.held(here);
+  const budget = budgetBytes(settings.node.memoryBudget, machineMemory(), node?.workers);
   const overload = new Overload({ budgetBytes: budget, clock, log, metrics, alarms, pressure });
   return { alarms, pressure, overload };
 }

@@ -22,6 +22,8 @@ export class ConnectAttempt implements Staged {
   mountpoint: string;
   /** The last word of an enhanced authentication, for the CONNACK. */
   authData: Buffer | undefined;
+  /** The other workers were asked for the client id. */
+  hasClaimed = false;
   #isSettled = false;
 
   constructor(channel: Channel, packet: ConnectPacket) {
@@ -46,6 +48,11 @@ export class ConnectAttempt implements Staged {
   }
 
   keep(): void {}
+
+  /** Undefined for a client that was let in without a check. */
+  get provenUsername(): string | undefined {
+    return this.isAnonymous && !this.isCertified ? undefined : this.username;
+  }
 
   get credentials(): Credentials {
     const { clientId, username } = this;

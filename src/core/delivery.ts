@@ -16,8 +16,11 @@ export interface Subscriber {
    * acknowledged before, and another session has just let go of it.
    */
   deliver(message: Message, delivery: Delivery, isHandedOn?: boolean): Wait;
+  readonly isConnected: boolean;
   /** Connected and with room in its window. */
   readonly isReady: boolean;
+  /** Its messages have to be in the store before they are acknowledged. */
+  readonly isStored: boolean;
 }
 
 /** The connection under a session, as the session and the express lane use it. */

@@ -8,13 +8,14 @@ import { Hooks } from '#hooks/runner';
 import type { HookTable } from '#hooks/table';
 import { ExpressLane, type ExpressSender } from './express-lane.ts';
 import { Metrics } from './metrics.ts';
+import { Interest } from './peers-port.ts';
 import type { Router } from './router.ts';
 import {
   bareRouter,
   deliveryTo,
   FakeLink,
   FakeSubscriber,
-  noPeers,
+  FakePeer,
   publisher,
 } from './session-fixture.ts';
 
@@ -33,14 +34,14 @@ function bench(isV5 = false): Bench {
     throw error;
   });
   const metrics = new Metrics();
-  const lane = new ExpressLane({ router, metrics, peers: noPeers, hooks, nowMs: () => 5000 });
+  const lane = new ExpressLane({ router, metrics, hooks, nowMs: () => 5000 });
   hooks.onChange = () => lane.reconsider();
   const sender = { isExpress: true, isV5, publisher, lastRoute: null, receivedMessages: 0 };
   const subscribe: Bench['subscribe'] = (filter, rawVersion) => {
     const link = new FakeLink();
     link.rawVersion = rawVersion;
     const session = Object.assign(new FakeSubscriber(filter, link), { link });
-    router.add(filter, undefined, deliveryTo(session));
+    void router.filters.add(filter, undefined, deliveryTo(session));
     return session;
   };
   return { lane, router, hooks, metrics, sender, subscribe };
@@ -185,8 +186,8 @@ test('express lane leaves alone what is more than a plain QoS 0 message', () => 
 test('express lane leaves alone topics with shared or special subscriptions', () => {
   const b = bench();
   const session = new FakeSubscriber('s');
-  b.router.add('shared', 'g', deliveryTo(session));
-  b.router.add('special', undefined, deliveryTo(session, { isPlain: false }));
+  void b.router.filters.add('shared', 'g', deliveryTo(session));
+  void b.router.filters.add('special', undefined, deliveryTo(session, { isPlain: false }));
   for (const topic of ['shared', 'special']) {
     assert.deepEqual(offer(b, [frameOf(topic, 'x', false)]), [false]);
   }
@@ -211,12 +212,38 @@ test('express lane is closed while a hook wants single messages', () => {
   }
 });
 
-test('express lane leaves everything to others while peers are interested', () => {
+test('express lane gives a run to a peer that wants it, once, and to no other', () => {
   const b = bench();
-  const { router, metrics, hooks } = b;
-  const peers = { ...noPeers, present: true };
-  const lane = new ExpressLane({ router, metrics, peers, hooks, nowMs: () => 0 });
-  assert.deepEqual(offer({ ...b, lane }, [frameOf('t', 'x', false)]), [false]);
+  const [wanting, other] = [new FakePeer(1), new FakePeer(2)];
+  b.router.filters.setInterest(wanting, 't', Interest.some);
+  b.router.filters.setInterest(wanting, '+', Interest.some);
+  b.router.filters.setInterest(other, 'u', Interest.some);
+  const frames = [frameOf('t', 'x', false), frameOf('t', 'y', false)];
+  assert.deepEqual(offer(b, frames), [true, true]);
+  b.lane.flush();
+  assert.deepEqual(wanting.runs, [{ topic: 't', bytes: Buffer.concat(frames), count: 2 }]);
+  assert.deepEqual(other.runs, []);
+  assert.equal(b.metrics.get('messages/dropped'), 0);
+  b.router.filters.setInterest(wanting, 't', Interest.none);
+  b.router.filters.forgetPeer(wanting);
+  assert.deepEqual(offer(b, frames), [true, true]);
+  b.lane.flush();
+  assert.equal(wanting.runs.length, 1);
+});
+
+test('a run from a peer reaches plain subscribers as it is and others message by message', () => {
+  const b = bench();
+  const plain = b.subscribe('t', 4);
+  const special = new FakeSubscriber('special', plain.link);
+  void b.router.filters.add('t', undefined, deliveryTo(special, { isPlain: false }));
+  const bytes = Buffer.concat([frameOf('t', 'x', false), frameOf('t', 'y', false)]);
+  const run = { bytes, start: 0, end: bytes.length, count: 2, piece: null };
+  b.lane.deliver(run, b.router.routeTo('t'), b.sender, 1);
+  assert.deepEqual(plain.link.runs, [{ bytes, count: 2 }]);
+  const seen = special.received.map(
+    ({ message }) => `${message.payload.toString()} ${message.via}`,
+  );
+  assert.deepEqual(seen, ['x 1', 'y 1']);
 });
 
 test('express lane sees subscriptions that came and went since the last message', () => {
@@ -230,7 +257,7 @@ test('express lane sees subscriptions that came and went since the last message'
   const session = b.subscribe('t', 4);
   const wild = b.subscribe('#', 4);
   send();
-  b.router.remove('t', undefined, session);
+  b.router.filters.remove('t', undefined, session);
   send();
   assert.deepEqual([session.link.runs.length, wild.link.runs.length], [1, 2]);
 });

@@ -7,19 +7,23 @@
 import { PacketReader } from '#wire/packet-reader';
 import type { Hooks } from '#hooks/runner';
 import type { Delivery, FrameRun } from './delivery.ts';
-import { Message, type Publisher } from './message.ts';
+import type { RoutePeer } from './filter-node.ts';
+import { Message, publishedHere, type Publisher } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
-import type { Peers } from './ports.ts';
 import type { Route, Router } from './router.ts';
 import { type RouteMemory, routeOfTopic } from './topic-route.ts';
 import { unpromised } from './wait.ts';
 
-/** What the lane needs to know of the connection that publishes. */
-export interface ExpressSender extends RouteMemory {
-  /** False: this client's publishes are never express (limits, mountpoint, access control). */
-  readonly isExpress: boolean;
+/** Where the frames of a run come from. */
+export interface RunSource {
   readonly isV5: boolean;
   readonly publisher: Publisher;
+}
+
+/** What the lane needs to know of the connection that publishes. */
+export interface ExpressSender extends RouteMemory, RunSource {
+  /** False: this client's publishes are never express (limits, mountpoint, access control). */
+  readonly isExpress: boolean;
   receivedMessages: number;
 }
 
@@ -30,7 +34,6 @@ const noBytes: Buffer = Buffer.alloc(0);
 export class ExpressLane {
   readonly #router: Router;
   readonly #metrics: Metrics;
-  readonly #peers: Peers;
   readonly #hooks: Hooks;
   readonly #nowMs: () => number;
   readonly #run: FrameRun = { bytes: noBytes, start: 0, end: 0, count: 0, piece: null };
@@ -42,13 +45,11 @@ export class ExpressLane {
   constructor(parts: {
     router: Router;
     metrics: Metrics;
-    peers: Peers;
     hooks: Hooks;
     nowMs: () => number;
   }) {
     this.#router = parts.router;
     this.#metrics = parts.metrics;
-    this.#peers = parts.peers;
     this.#hooks = parts.hooks;
     this.#nowMs = parts.nowMs;
   }
@@ -69,7 +70,7 @@ export class ExpressLane {
     const topicLength = ((bytes[body] as number) << 8) | (bytes[body + 1] as number);
     const topicStart = body + 2;
     const topicEnd = topicStart + topicLength;
-    if (topicLength === 0 || topicEnd > end || this.#peers.present) return false;
+    if (topicLength === 0 || topicEnd > end) return false;
     if (isOverlong(body - start, end - body)) return false;
     if (sender.isV5 && (topicEnd === end || bytes[topicEnd] !== 0)) return false;
     const route = routeOfTopic(this.#router, sender, bytes, topicStart, topicEnd);
@@ -98,50 +99,66 @@ export class ExpressLane {
     const sender = this.#sender as ExpressSender;
     const run = this.#run;
     const { count } = run;
+    const { deliveries, peers } = route;
     this.#route = null;
     sender.receivedMessages += count;
     this.#metrics.add(Metric.qos0Received, count);
-    const { deliveries } = route;
-    if (deliveries.length === 0) this.#metrics.add(Metric.messagesDropped, count);
-    let messages: Message[] | undefined;
-    const rawVersion = sender.isV5 ? 5 : 4;
-    for (let i = 0; i < deliveries.length; i++) {
-      const delivery = deliveries[i] as Delivery;
-      const { link } = delivery.session;
-      if (link !== null && link.rawVersion === rawVersion && link.sendRun(run)) continue;
-      messages ??= this.#messagesOf(run, route, sender);
-      for (const message of messages) unpromised(this.#router.deliver(message, delivery));
+    if (deliveries.length + peers.length === 0) this.#metrics.add(Metric.messagesDropped, count);
+    this.deliver(run, route, sender, publishedHere);
+    for (let i = 0; i < peers.length; i++) {
+      (peers[i] as RoutePeer).peer.forwardRun(run, route.bytes, sender.isV5, sender.publisher);
     }
     run.bytes = noBytes;
     run.piece = null;
   }
 
+  /** To the plain subscribers of this worker; `via`: the worker that the run came from. */
+  deliver(run: FrameRun, route: Route, from: RunSource, via: number): void {
+    const { deliveries } = route;
+    const rawVersion = from.isV5 ? 5 : 4;
+    let messages: Message[] | undefined;
+    for (let i = 0; i < deliveries.length; i++) {
+      const delivery = deliveries[i] as Delivery;
+      const { link } = delivery.session;
+      const isRaw = link !== null && link.rawVersion === rawVersion;
+      // What another worker takes for plain need not be plain here.
+      if (isRaw && (via === publishedHere || this.#isPlain(delivery)) && link.sendRun(run))
+        continue;
+      messages ??= this.#messagesOf(run, route, from, via);
+      for (const message of messages) unpromised(this.#router.deliver(message, delivery));
+    }
+  }
+
+  #isPlain(delivery: Delivery): boolean {
+    return this.isOpen && delivery.isPlain;
+  }
+
   /** The run as single messages, for a receiver that cannot take the bytes as they are. */
-  #messagesOf(run: FrameRun, route: Route, sender: ExpressSender): Message[] {
+  #messagesOf(run: FrameRun, route: Route, from: RunSource, via: number): Message[] {
     const messages: Message[] = [];
     const nowMs = this.#nowMs();
     const { bytes } = run;
     for (let at = run.start; at < run.end; ) {
       const reader = new PacketReader(bytes, at + 1, run.end);
       const length = reader.varint();
-      const payload = reader.at + 2 + route.bytes.length + (sender.isV5 ? 1 : 0);
+      const payload = reader.at + 2 + route.bytes.length + (from.isV5 ? 1 : 0);
       const end = reader.at + length;
-      messages.push(
-        Message.borrowed(
-          route.topic,
-          plainHeader,
-          undefined,
-          sender.publisher,
-          nowMs,
-          bytes,
-          at,
-          0,
-          payload,
-          end,
-          sender.isV5,
-          true,
-        ),
+      const message = Message.borrowed(
+        route.topic,
+        plainHeader,
+        undefined,
+        from.publisher,
+        nowMs,
+        bytes,
+        at,
+        0,
+        payload,
+        end,
+        from.isV5,
+        true,
       );
+      message.via = via;
+      messages.push(message);
       at = end;
     }
     return messages;

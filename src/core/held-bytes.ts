@@ -31,8 +31,12 @@ export class HeldBytes {
   /** What the store was told and has not written yet; the store's own account. */
   unflushed: () => number = () => 0;
 
+  /** What waits in other workers of the node, which are told what waits here. */
+  elsewhere: (here: number) => number = () => 0;
+
   get total(): number {
-    return this.messages + this.outboxes + this.unflushed();
+    const here = this.messages + this.outboxes + this.unflushed();
+    return here + this.elsewhere(here);
   }
 
   /** A session has put a message into its queue or window. */

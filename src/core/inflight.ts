@@ -49,7 +49,7 @@ export class Inflight {
     let id = this.#lastId;
     do {
       id = id === idMax ? 1 : id + 1;
-    } while (this.#slots[id & mask] !== undefined);
+    } while (this.#slots[id & mask] !== undefined || this.#beside?.has(id) === true);
     this.#lastId = id;
     this.#enter(id, 0, unstored, message, delivery, phase, nowMs);
     return id;
@@ -68,6 +68,19 @@ export class Inflight {
     if (this.size + 1 >= this.#slots.length) this.#grow();
     invariant(this.get(id) === undefined, 'no two messages in flight have one packet id');
     return this.#enter(id, seq, receipt, message, delivery, phase, nowMs);
+  }
+
+  /** One that has its packet id from another worker. */
+  restore(
+    packetId: number,
+    message: Message | undefined,
+    delivery: Delivery,
+    phase: Phase,
+    nowMs: number,
+  ): InflightEntry {
+    if (this.size + 1 >= this.#slots.length) this.#grow();
+    this.#lastId = Math.max(this.#lastId, packetId);
+    return this.#enter(packetId, 0, unstored, message, delivery, phase, nowMs);
   }
 
   #enter(

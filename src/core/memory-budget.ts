@@ -20,12 +20,13 @@ export interface MachineMemory {
  */
 const heapShareMax = 0.75;
 
-export function budgetBytes(budget: MemoryBudget, machine: MachineMemory): number {
+/** `workers`: threads with a heap each; one budget is for all of them together. */
+export function budgetBytes(budget: MemoryBudget, machine: MachineMemory, workers = 1): number {
   const { totalBytes, allowedBytes, heapBytesMax } = machine;
   const isLimited = allowedBytes > 0 && allowedBytes < totalBytes;
   const asked =
     'bytes' in budget ? budget.bytes : budget.share * (isLimited ? allowedBytes : totalBytes);
-  return Math.floor(Math.min(asked, heapBytesMax * heapShareMax));
+  return Math.floor(Math.min(asked, heapBytesMax * heapShareMax * workers));
 }
 
 export function machineMemory(): MachineMemory {

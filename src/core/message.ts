@@ -24,6 +24,19 @@ export interface StoredBody {
   readonly serial: number;
 }
 
+/**
+ * The name of a QoS 2 publish on its way to other workers: the publisher's session in the store and
+ * the packet id. Who stores the message there marks it with that name, so that a publish that is
+ * repeated after a crash is not stored twice.
+ */
+export interface Passage {
+  readonly sessionNo: number;
+  readonly packetId: number;
+}
+
+/** In place of a worker's index. */
+export const publishedHere = -1;
+
 const ids = new MessageIds(Date.now);
 const arena = new FrameArena();
 const noBytes: Buffer = Buffer.alloc(0);
@@ -47,6 +60,11 @@ export class Message implements MessageView {
   keepers = 0;
   /** The store's note; undefined while no store has it by reference. */
   body: StoredBody | undefined;
+  /** The index of the worker that it came from. */
+  via: number = publishedHere;
+  passage: Passage | undefined;
+  /** Under its `passage` it may have been stored before. */
+  mayBeHad = false;
   #id: string | undefined;
 
   #bytes: Buffer = noBytes;
@@ -161,6 +179,11 @@ export class Message implements MessageView {
 
   get id(): string {
     return (this.#id ??= ids.next());
+  }
+
+  /** The id that another worker has given it. */
+  name(id: string): void {
+    this.#id = id;
   }
 
   get clientId(): string {

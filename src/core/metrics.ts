@@ -1,6 +1,9 @@
 // The counters of the platform interface. Each fact is counted once, in one typed array; the keys of
 // the interface are sums of those facts, added up when somebody reads them. Counting is therefore one
-// addition to `counts[i]` per packet, and the array can be shared when workers are threads.
+// addition to `counts[i]` per packet. Law: an array has one writer, also where its memory is shared;
+// `node-metrics.ts` adds those of all workers.
+
+import type { Stats } from './stats.ts';
 
 /** What is counted, in the order of the array. Every message counted is a PUBLISH packet too. */
 export const counterNames = [
@@ -132,9 +135,21 @@ const sums: Readonly<Record<string, readonly CounterName[]>> = {
 
 export const metricKeys: readonly string[] = Object.keys(sums);
 
+/** The value of one key of the interface, when `countOf` tells what was counted. */
+export function metricOf(key: string, countOf: (index: number) => number): number {
+  return (sums[key] ?? []).reduce((sum, name) => sum + countOf(Metric[name]), 0);
+}
+
 export class Metrics {
   /** Doubles: exact to 2^53, and an addition to them needs no conversion. */
-  readonly counts: Float64Array = new Float64Array(counterNames.length);
+  readonly counts: Float64Array;
+  readonly #stats: Stats | undefined;
+
+  /** `counts`: memory that others read. `stats`: where the number of retained messages is. */
+  constructor(counts: Float64Array = new Float64Array(counterNames.length), stats?: Stats) {
+    this.counts = counts;
+    this.#stats = stats;
+  }
 
   add(index: number, by = 1): void {
     (this.counts[index] as number) += by;
@@ -142,10 +157,16 @@ export class Metrics {
 
   /** The value of one key of the interface. */
   get(key: string): number {
-    return (sums[key] ?? []).reduce((sum, name) => sum + (this.counts[Metric[name]] ?? 0), 0);
+    return metricOf(key, (index) => countIn(this.counts, index, this.#stats));
   }
 
   snapshot(): Record<string, number> {
     return Object.fromEntries(metricKeys.map((key) => [key, this.get(key)]));
   }
+}
+
+/** What is retained is a gauge: the interface lists it here, its owner keeps it in the stats. */
+function countIn(counts: Float64Array, index: number, stats: Stats | undefined): number {
+  if (index === Metric.messagesRetained && stats !== undefined) return stats.count('retained');
+  return counts[index] ?? 0;
 }

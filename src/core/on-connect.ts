@@ -3,6 +3,7 @@
 // and nothing of another client's session is touched before authentication has said yes.
 
 import { isUtf8 } from 'node:buffer';
+import { describeError } from '#base/errors';
 import { randomClientId } from '#base/ids';
 import { TokenBucket } from '#base/token-bucket';
 import type { ConnectPacket } from '#wire/packet';
@@ -38,13 +39,29 @@ const connectStages: readonly Stage<ConnectAttempt>[] = [
 const windowMax = 0xffff;
 
 export function onConnect(channel: Channel, packet: ConnectPacket): Wait {
-  return runStages(connectStages, new ConnectAttempt(channel, packet));
+  return run(new ConnectAttempt(channel, packet), 0);
+}
+
+/** Whatever becomes of an attempt, its claim to the client id is settled when it is over. */
+function run(attempt: ConnectAttempt, from: number): Wait {
+  let wait: Wait;
+  try {
+    wait = runStages(connectStages, attempt, from);
+  } finally {
+    if (wait === undefined) settleClaim(attempt);
+  }
+  return wait?.finally(() => settleClaim(attempt));
+}
+
+function settleClaim(attempt: ConnectAttempt): void {
+  if (attempt.hasClaimed) attempt.channel.core.peers.attempted(attempt.clientId);
+  attempt.hasClaimed = false;
 }
 
 /** Goes on behind `authenticate`, once an enhanced authentication has succeeded. */
 function resumeConnect(attempt: ConnectAttempt): Wait {
   attempt.reopen();
-  return runStages(connectStages, attempt, connectStages.indexOf(authenticate) + 1);
+  return run(attempt, connectStages.indexOf(authenticate) + 1);
 }
 
 function agreeOnProtocol({ channel, packet }: ConnectAttempt): undefined {
@@ -219,11 +236,16 @@ function askWillRights(attempt: ConnectAttempt, topic: string): Wait {
   return undefined;
 }
 
-function claimClientId({ channel, clientId }: ConnectAttempt): Wait {
-  const { peers, sessions } = channel.core;
-  return peers.claim(clientId)?.then(() => {
-    // It left while the others were asked, and no session will ever release the claim.
-    if (channel.isClosed && sessions.find(clientId) === undefined) peers.release(clientId);
+function claimClientId(attempt: ConnectAttempt): Wait {
+  const { channel, packet, clientId, provenUsername } = attempt;
+  const { peers, log } = channel.core;
+  const { mountpoint } = channel;
+  attempt.hasClaimed = true;
+  const request = { clientId, cleanStart: packet.cleanStart, provenUsername, mountpoint };
+  return peers.claim(request)?.catch((error: unknown) => {
+    log.warn('connect.unclaimed', { clientId, error: describeError(error) });
+    if (attempt.isDone) return;
+    attempt.refuse(Reason.serverUnavailable, 'Cannot connect: the session cannot be reached now');
   });
 }
 
@@ -239,6 +261,10 @@ function discardFormer({ channel, packet, clientId }: ConnectAttempt): Wait {
 function openSession(attempt: ConnectAttempt): undefined {
   const { channel, packet, clientId, username } = attempt;
   const { core, zone } = channel;
+  if (!core.peers.owns(clientId)) {
+    attempt.refuse(Reason.serverBusy, 'Cannot connect: the client id was claimed elsewhere');
+    return;
+  }
   const expirySeconds = channel.isV5
     ? expiryOf(packet.properties.sessionExpirySeconds ?? 0)
     : packet.cleanStart
@@ -248,7 +274,7 @@ function openSession(attempt: ConnectAttempt): undefined {
   const { session, isPresent } = core.sessions.open({
     clientId,
     username,
-    provenUsername: attempt.isAnonymous && !attempt.isCertified ? undefined : username,
+    provenUsername: attempt.provenUsername,
     mountpoint: channel.mountpoint,
     zone,
     cleanStart,
@@ -266,6 +292,7 @@ function openSession(attempt: ConnectAttempt): undefined {
   const windowV3 = maxInflight === 0 ? windowMax : maxInflight;
   const window = channel.isV5 ? (packet.properties.receiveMaximum ?? windowMax) : windowV3;
   session.attach(channel, channel.publisher, window);
+  if (isPresent && !core.peers.isAlone) core.subscriptions.connectionChanged(session);
   const isTold = channel.send({
     type: 'connack',
     sessionPresent: isPresent && packet.version > 3,

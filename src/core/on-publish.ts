@@ -34,10 +34,22 @@ class Inbound implements Staged {
   readonly topic: string;
   message: Message;
   route: Route;
+  /** The client says that it may have sent it before. */
+  readonly isDuplicate: boolean;
+  /** Of QoS 2: other workers may store it. */
+  isCrossing = false;
   #isSettled = false;
 
-  constructor(channel: Channel, packetId: number, topic: string, message: Message, route: Route) {
+  constructor(
+    channel: Channel,
+    packetId: number,
+    topic: string,
+    message: Message,
+    route: Route,
+    isDuplicate: boolean,
+  ) {
     this.channel = channel;
+    this.isDuplicate = isDuplicate;
     this.session = channel.session as Session;
     this.packetId = packetId;
     this.topic = topic;
@@ -74,6 +86,7 @@ const publishStages: readonly Stage<Inbound>[] = [
 ];
 
 const parts: PublishParts = publishParts();
+const dupBit = 8;
 
 export function onPublish(
   channel: Channel,
@@ -136,7 +149,8 @@ function inboundOf(
       mountpoint === '' &&
       !isOverlong(topicStart - 2 - start, end - topicStart + 2),
   );
-  return new Inbound(channel, packetId, named.topic, message, route);
+  const isDuplicate = (header & dupBit) !== 0;
+  return new Inbound(channel, packetId, named.topic, message, route, isDuplicate);
 }
 
 /** A name that was short enough may not be so under its mountpoint. */
@@ -285,18 +299,44 @@ function askHooks(inbound: Inbound): Wait {
 
 function routeAndAcknowledge(inbound: Inbound): undefined {
   const { publishing } = inbound.channel.core;
+  if (inbound.qos === 2) namePassage(inbound);
   const copies = publishing.accept(inbound.message, inbound.route);
   const code = copies === 0 ? Reason.noMatchingSubscribers : Reason.success;
   acknowledge(inbound, code, publishing.wait);
 }
 
-function acknowledge({ channel, session, packetId, qos }: Inbound, code: number, wait: Wait): void {
+/**
+ * Here a message and its packet id reach the disk together; another worker writes the message by
+ * itself. So it marks it with this name, by which the message is known when the client repeats it after
+ * a crash that left us without the packet id.
+ */
+function namePassage(inbound: Inbound): void {
+  const { channel, session, message, packetId } = inbound;
+  const stored = session.journal?.isSync === true ? session.journal.stored : undefined;
+  if (stored === undefined) return;
+  const { router } = channel.core;
+  inbound.route = router.refresh(inbound.route);
+  const { peers, groups } = inbound.route;
+  const mayBeHad = session.mayRepeat() || inbound.isDuplicate;
+  inbound.isCrossing = peers.length > 0 || groups.some(({ hasRemotes }) => hasRemotes);
+  if (!mayBeHad && !inbound.isCrossing) return;
+  stored.mayHavePassed = true;
+  message.passage = { sessionNo: stored.no, packetId };
+  message.mayBeHad = mayBeHad;
+}
+
+function acknowledge(inbound: Inbound, code: number, wait: Wait): void {
+  const { channel, session, packetId, qos } = inbound;
   if (qos === 0) {
     unpromised(wait);
     return;
   }
-  if (qos === 1) channel.acknowledge('puback', packetId, code, wait);
-  else channel.acknowledge('pubrec', packetId, code, session.take(packetId, wait));
+  if (qos === 1) {
+    channel.acknowledge('puback', packetId, code, wait);
+    return;
+  }
+  const taken = session.take(packetId, wait, inbound.isCrossing);
+  channel.acknowledge('pubrec', packetId, code, taken);
 }
 
 /** Not accepted, and the client is told where its version has a word for it [MQTT-3.4.2-1]. */

@@ -114,14 +114,27 @@ function enter(
     codes[i] = subscription.qos;
     wait = bothWaits(wait, added.wait);
   }
-  if (wait === undefined) {
-    answer(channel, packet, codes, entered);
-    return undefined;
-  }
+  if (wait === undefined) return answerWhenSeen(channel, packet, codes, entered);
   return wait.then(
-    () => answer(channel, packet, codes, entered),
+    () => answerWhenSeen(channel, packet, codes, entered),
     (error: unknown) => takeBack(channel, session, packet, codes, entered, error),
   );
+}
+
+/**
+ * Everybody knows of the subscriptions now: what is published from here on comes by itself, what was
+ * retained before has to be seen, in other workers too.
+ */
+function answerWhenSeen(
+  channel: Channel,
+  packet: SubscribePacket,
+  codes: Codes,
+  entered: readonly Entered[],
+): Wait {
+  const flushed = entered.some(wantsRetained) ? channel.core.peers.retainedFlushed() : undefined;
+  if (flushed !== undefined) return flushed.then(() => answer(channel, packet, codes, entered));
+  answer(channel, packet, codes, entered);
+  return undefined;
 }
 
 function isOverQuota(session: Session, { filter }: SubscribeFilter): boolean {

@@ -361,8 +361,8 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
     return this.#journal?.sweepParked(nowMs, drop) ?? false;
   }
 
-  /** QoS 1 and 2 messages of shared subscriptions that were never sent. */
-  takeUnsent(wanted: (group: Regroup, mayBeSent: boolean, qos: QoS) => boolean): Queued[] {
+  /** Takes QoS 1 and 2 messages of shared subscriptions out of the queue, for others to have. */
+  takeShared(wanted: (group: Regroup, mayBeSent: boolean, qos: QoS) => boolean): Queued[] {
     const taken = this.queue.extract(({ message, delivery, mayBeSent }) => {
       if (delivery.group === undefined || message.qos === 0) return false;
       return wanted(delivery.group, mayBeSent, this.#qosFor(message, delivery));
@@ -374,27 +374,27 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
     return taken;
   }
 
-  /** The same and what was sent and not acknowledged, except QoS 2 [MQTT-4.8.2-5]. */
-  takeUnfinished(isMember: boolean): Queued[] {
-    const isWhole = (_: Regroup, mayBeSent: boolean, qos: QoS): boolean => !mayBeSent || qos < 2;
-    // Who has left all groups has nothing of theirs in the queue. First: reading it may throw.
-    const unsent = isMember ? this.takeUnsent(isWhole) : [];
+  /** The same for those of QoS 1 that were sent and not acknowledged. */
+  takeUnacked(): Queued[] {
     const unacked = this.window.takeShared();
     for (const entry of unacked) this.#letGo(entry, entry.message);
-    return [...unacked, ...unsent];
+    return unacked;
   }
 
   /** The session is over. */
   clear(): void {
+    for (const message of this.abandon()) this.drop(message, 'session_ended');
+    this.#parts.drops.unseen(this.#journal?.countLeft() ?? 0);
+  }
+
+  /** It is not ours any more. Answers what waited in memory. */
+  abandon(): Message[] {
     this.detach(false);
-    const { held, drops } = this.#parts;
-    for (const { message } of this.window.inflight.inOrder()) if (message) held.letGo(message);
+    const sent = this.window.inflight.inOrder().flatMap(({ message }) => message ?? []);
+    const waiting = this.queue.extractHeld(() => true).map(({ message }) => message);
+    for (const message of [...sent, ...waiting]) this.#parts.held.letGo(message);
     this.window.clear();
-    for (const { message } of this.queue.extractHeld(() => true)) {
-      held.letGo(message);
-      this.drop(message, 'session_ended');
-    }
     this.#waitingQos0 = 0;
-    drops.unseen(this.#journal?.countLeft() ?? 0);
+    return waiting;
   }
 }

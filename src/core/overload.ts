@@ -86,7 +86,7 @@ export class Overload {
     this.#timer = undefined;
     const { pressure } = this.#parts;
     pressure.heldMax = Number.POSITIVE_INFINITY;
-    pressure.isPausing = false;
+    pressure.isOverloaded = false;
     pressure.isRefusing = false;
     pressure.letThrough(pressure.pausedCount);
   }
@@ -121,7 +121,7 @@ export class Overload {
     this.level = level;
     this.#watchHeld();
     const { pressure } = this.#parts;
-    pressure.isPausing = level >= Level.pausing;
+    pressure.isOverloaded = level >= Level.pausing;
     pressure.isRefusing = level >= Level.refusing;
     this.#note();
   }

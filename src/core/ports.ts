@@ -1,8 +1,6 @@
-// What the core asks of the world, in the core's own words: a transport under each connection, and
-// peers (other workers, later other nodes) that have subscribers of their own; what it asks of a
-// store stands in store-port.ts. Implementations live on the floors above and are handed in by main.ts.
-
-import type { Message } from './message.ts';
+// What the core asks of the world, in the core's own words: here a transport under each connection;
+// what it asks of a store stands in store-port.ts, of other workers in peers-port.ts. Implementations
+// live on the floors above and are handed in.
 
 /** Nothing to wait for, or the moment when the thing is done (for a store: flushed to disk). */
 export type Wait = undefined | Promise<void>;
@@ -77,19 +75,4 @@ export interface ListenerFace {
   readonly peerCertAsUsername: 'cn' | 'dn' | 'crt' | undefined;
   /** Counts how a connection ended; see `shutdown_count`. */
   ended(reason: string): void;
-}
-
-/**
- * The others: workers of this node now, other nodes later. A peer is told once per filter when the
- * first local subscription to it appears and once when the last one goes; it does the same to us.
- */
-export interface Peers {
-  /** True while any peer has announced any interest: one load on the data path when alone. */
-  readonly present: boolean;
-  interest(filter: string, wanted: boolean): void;
-  /** Sends a message to every peer with a matching interest. Waits only for durable deliveries. */
-  forward(message: Message): Wait;
-  /** Makes this worker the owner of the client id; other owners give up their session first. */
-  claim(clientId: string): Wait;
-  release(clientId: string): void;
 }

@@ -19,14 +19,27 @@ export interface Pausable {
 
 export class Pressure {
   readonly held: HeldBytes = new HeldBytes();
-  /** Who publishes now is not read on. */
-  isPausing = false;
+  /** The node is overloaded. */
+  isOverloaded = false;
+  /** Ways to other workers that have more to carry than they can. */
+  #congested = 0;
   /** Who connects now is not let in. */
   isRefusing = false;
   /** `onHeld` is called by `look` when so many bytes are held, or more. */
   heldMax: number = Number.POSITIVE_INFINITY;
   onHeld: () => void = () => undefined;
   readonly #paused = new Set<Pausable>();
+
+  /** Who publishes now is not read on. */
+  get isPausing(): boolean {
+    return this.isOverloaded || this.#congested > 0;
+  }
+
+  /** A way to another worker is congested, or no longer. */
+  onCongestion(isCongested: boolean): void {
+    this.#congested += isCongested ? 1 : -1;
+    if (!this.isPausing) this.letThrough(this.pausedCount);
+  }
 
   get pausedCount(): number {
     return this.#paused.size;

@@ -8,7 +8,7 @@ import { SlowEngine } from '#test/slow-engine';
 import type { Message } from './message.ts';
 import { Metrics } from './metrics.ts';
 import { Retained } from './retained.ts';
-import { type MessageOptions, messageOn, wheel } from './session-fixture.ts';
+import { type MessageOptions, messageOn, noPeers, wheel } from './session-fixture.ts';
 import { Stats } from './stats.ts';
 
 interface Bench {
@@ -29,12 +29,14 @@ function bench(
 ): Bench {
   const { clock, timers } = wheel();
   const store = new DurableStore(engine, { clock });
-  const [stats, metrics] = [new Stats(), new Metrics()];
+  const stats = new Stats();
+  const metrics = new Metrics(undefined, stats);
   const refused: string[] = [];
   const retained = new Retained(
     { maxRetainedMessages: 0, maxPayloadBytes: 100, expirySeconds: 0, ...settings },
-    { timers, metrics, stats, store },
+    { timers, stats, store },
     (topic, why) => refused.push(`${topic}: ${why}`),
+    noPeers,
   );
   const keep = (topic: string, options: MessageOptions = {}): void => {
     const timestampMs = timers.nowMs;

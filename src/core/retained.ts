@@ -6,7 +6,7 @@ import { CallbackTimer, type TimerWheel } from '#base/timers';
 import { NameTrie } from '#topics/name-trie';
 import type { RetainerSettings } from '#config/settings';
 import type { Message } from './message.ts';
-import { Metric, type Metrics } from './metrics.ts';
+import type { Peers } from './peers-port.ts';
 import type { Wait } from './ports.ts';
 import type { Stats } from './stats.ts';
 import type { Store } from './store-port.ts';
@@ -20,10 +20,12 @@ export class Retained {
   readonly #system = new NameTrie<Message>();
   readonly #settings: RetainerSettings;
   readonly #timers: TimerWheel;
-  readonly #metrics: Metrics;
   readonly #stats: Stats;
   readonly #store: Store;
   readonly #onRefused: (topic: string, why: string) => void;
+  readonly #peers: Pick<Peers, 'isAlone' | 'retainedTold'>;
+  /** One of several workers looks for what has expired. */
+  readonly #isSweeping: boolean;
   readonly #sweep: CallbackTimer;
   /** Where the sweep goes on; undefined: it is between two rounds. */
   #sweepFrom: string | undefined;
@@ -32,19 +34,22 @@ export class Retained {
 
   constructor(
     settings: RetainerSettings,
-    parts: { timers: TimerWheel; metrics: Metrics; stats: Stats; store: Store },
+    parts: { timers: TimerWheel; stats: Stats; store: Store },
     onRefused: (topic: string, why: string) => void,
+    peers: Pick<Peers, 'isAlone' | 'retainedTold'>,
+    isSweeping = true,
   ) {
+    this.#peers = peers;
+    this.#isSweeping = isSweeping;
     this.#settings = settings;
     this.#timers = parts.timers;
-    this.#metrics = parts.metrics;
     this.#stats = parts.stats;
     this.#store = parts.store;
     this.#onRefused = onRefused;
     this.#sweep = new CallbackTimer(() => this.#sweepExpired());
     this.#count();
     // What another process left may be due.
-    if (this.size > 0) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
+    if (this.size > 0 || !peers.isAlone) this.#watchExpiry();
   }
 
   get size(): number {
@@ -73,6 +78,7 @@ export class Retained {
     }
     const expiresAtMs = this.#expiryOf(message);
     retained.put(message, expiresAtMs);
+    this.#peers.retainedTold();
     if (expiresAtMs !== Number.POSITIVE_INFINITY) this.#watchExpiry();
     this.#count();
     return message.qos > 0 ? this.#store.flushed() : undefined;
@@ -86,6 +92,7 @@ export class Retained {
     }
     // Also one that seems to be gone: its removal may not be on disk yet.
     this.#store.retained.delete(topic);
+    this.#peers.retainedTold();
     this.#count();
     return isAwaited ? this.#store.flushed() : undefined;
   }
@@ -120,12 +127,13 @@ export class Retained {
 
   #watchExpiry(): void {
     this.#isExpiring = true;
-    if (!this.#sweep.isScheduled) this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
+    if (this.#isSweeping && !this.#sweep.isScheduled)
+      this.#timers.schedule(this.#sweep, sweepSeconds * 1000);
   }
 
   #count(): void {
-    this.#stats.set('retained', this.size);
-    this.#metrics.counts[Metric.messagesRetained] = this.size;
+    // Of several workers each sees what all have retained: the node counts.
+    if (this.#peers.isAlone) this.#stats.set('retained', this.size);
   }
 
   /** A slice per tick, so that a million topics do not hold up the loop. */
@@ -144,6 +152,6 @@ export class Retained {
     this.#sweepFrom = this.#store.retained.sliceAll(from, sweepNames, visit);
     for (const topic of expired) unpromised(this.delete(topic, false));
     if (this.#sweepFrom !== undefined) this.#timers.schedule(this.#sweep, 0);
-    else if (!this.#isExpiring) this.#timers.cancel(this.#sweep);
+    else if (!this.#isExpiring && this.#peers.isAlone) this.#timers.cancel(this.#sweep);
   }
 }

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { matches } from '#topics/match';
 import type { QoS } from '#wire/packet';
+import type { Interest } from './peers-port.ts';
 import type { Wait } from './ports.ts';
 import type { Route } from './router.ts';
 import { bareRouter, deliveryTo, FakeSubscriber, messageOn, noPeers } from './session-fixture.ts';
@@ -88,10 +89,14 @@ test('router agrees with a naive one, through the cache and through kept routes'
       if (step.do === 'add') {
         const subscriptionIds = subscriptionId === undefined ? undefined : [subscriptionId];
         const isPlain = subscriptionId === undefined;
-        router.add(filter, group, deliveryTo(session, { qos, subscriptionIds, isPlain }));
+        void router.filters.add(
+          filter,
+          group,
+          deliveryTo(session, { qos, subscriptionIds, isPlain }),
+        );
         naive.apply(step);
       } else if (step.do === 'remove') {
-        router.remove(filter, group, session);
+        router.filters.remove(filter, group, session);
         naive.apply(step);
       } else {
         const expected = naive.expected(topic);
@@ -117,11 +122,12 @@ test('router brings a kept route up to date after more wildcard changes than it 
   const router = bareRouter();
   const route = router.routeTo('a/b');
   const session = new FakeSubscriber('s');
-  router.add('a/+', undefined, deliveryTo(session));
-  for (let i = 0; i < 100; i++) router.add(`other/${i}/+`, undefined, deliveryTo(session));
+  void router.filters.add('a/+', undefined, deliveryTo(session));
+  for (let i = 0; i < 100; i++)
+    void router.filters.add(`other/${i}/+`, undefined, deliveryTo(session));
   assert.equal(router.refresh(route).deliveries.length, 1);
-  for (let i = 0; i < 31; i++) router.remove(`other/${i}/+`, undefined, session);
-  router.remove('a/+', undefined, session);
+  for (let i = 0; i < 31; i++) router.filters.remove(`other/${i}/+`, undefined, session);
+  router.filters.remove('a/+', undefined, session);
   assert.equal(router.refresh(route).deliveries.length, 0);
 });
 
@@ -132,7 +138,7 @@ test('router gives those who keep a forgotten route its successor, and both see 
   assert.equal(oldest.isStale, true);
   const successor = router.refresh(oldest);
   assert.equal(successor.deliveries.length, 0);
-  router.add('first', undefined, deliveryTo(new FakeSubscriber('s')));
+  void router.filters.add('first', undefined, deliveryTo(new FakeSubscriber('s')));
   assert.equal(router.refresh(oldest).deliveries.length, 1);
   assert.equal(router.refresh(successor).deliveries.length, 1);
   assert.equal(router.refresh(oldest), router.routeTo('first'));
@@ -167,10 +173,10 @@ test('router remembers nothing of a topic whose decoding throws', () => {
 test('router dispatches one copy per session and one per group', () => {
   const router = bareRouter();
   const [a, b] = [new FakeSubscriber('a'), new FakeSubscriber('b')];
-  router.add('t', undefined, deliveryTo(a));
-  router.add('+', undefined, deliveryTo(a, { qos: 2 }));
-  router.add('t', 'g', deliveryTo(a));
-  router.add('t', 'g', deliveryTo(b));
+  void router.filters.add('t', undefined, deliveryTo(a));
+  void router.filters.add('+', undefined, deliveryTo(a, { qos: 2 }));
+  void router.filters.add('t', 'g', deliveryTo(a));
+  void router.filters.add('t', 'g', deliveryTo(b));
   const waits: { wait: Wait } = { wait: undefined };
   const copies = router.dispatch(messageOn('t'), router.routeTo('t'), waits);
   assert.equal(copies, 2);
@@ -185,7 +191,7 @@ test('router waits for every store that a copy waits for', async () => {
   for (const [i, { promise }] of stores.entries()) {
     const session = new FakeSubscriber(`s${i}`);
     session.stored = promise;
-    router.add('t', undefined, deliveryTo(session));
+    void router.filters.add('t', undefined, deliveryTo(session));
   }
   const waits: { wait: Wait } = { wait: undefined };
   router.dispatch(messageOn('t'), router.routeTo('t'), waits);
@@ -203,20 +209,22 @@ test('router waits for every store that a copy waits for', async () => {
 
 test('router tells peers of the first and the last subscription to a filter, once each', () => {
   const told: string[] = [];
-  const interest = (filter: string, wanted: boolean): void =>
-    void told.push(`${wanted ? '+' : '-'}${filter}`);
+  const interest = (filter: string, level: Interest): Wait => {
+    told.push(`${filter} ${level}`);
+    return undefined;
+  };
   const stats = new Stats();
   const router = bareRouter({ ...noPeers, interest }, stats);
   const [a, b] = [new FakeSubscriber('a'), new FakeSubscriber('b')];
-  router.add('x/#', undefined, deliveryTo(a));
-  router.add('x/#', 'g', deliveryTo(b));
+  void router.filters.add('x/#', undefined, deliveryTo(a));
+  void router.filters.add('x/#', 'g', deliveryTo(b));
   assert.equal(stats.count('topics'), 1);
-  assert.deepEqual([...router.filters()], ['x/#']);
-  router.remove('x/#', undefined, a);
-  router.remove('x/#', undefined, a);
-  router.remove('x/#', 'g', b);
-  assert.deepEqual(told, ['+x/#', '-x/#']);
+  assert.deepEqual([...router.filters.names()], ['x/#']);
+  router.filters.remove('x/#', undefined, a);
+  router.filters.remove('x/#', undefined, a);
+  router.filters.remove('x/#', 'g', b);
+  assert.deepEqual(told, ['x/# 1', 'x/# 0']);
   assert.equal(stats.count('topics'), 0);
   assert.equal(stats.count('subscribers'), 0);
-  assert.deepEqual([...router.filters()], []);
+  assert.deepEqual([...router.filters.names()], []);
 });

@@ -1,8 +1,7 @@
-// Which sessions a topic reaches. Three layers, each asked only when the one before cannot answer:
+// Whom a topic reaches. Two layers, the second asked only when the first cannot answer:
 //
-//   match cache   topic bytes (as latin1) → Route      one map lookup, or none: callers keep Routes
-//   exact map     filter → its subscriptions           filters without wildcards
-//   filter trie   the same for filters with wildcards
+//   match cache    topic bytes (as latin1) → Route      one map lookup, or none: callers keep Routes
+//   filter table   filter → its subscriptions           filter-table.ts
 //
 // Invariants: a topic has at most one cached Route, refreshed in place, so callers may keep it; one
 // that left the cache is *forgotten* for good and `refresh` answers its successor. A change of an
@@ -10,26 +9,22 @@
 // Route checks, when next used, the few filters changed since.
 
 import { latin1Of } from '#base/latin1';
-import { FilterTrie } from '#topics/filter-trie';
 import { matches } from '#topics/match';
 import { hasWildcard } from '#topics/topic';
-import { type Delivery, mergeDeliveries, type Subscriber } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
+import {
+  type FilterNode,
+  groupsOf,
+  listOf,
+  mergedOf,
+  type RoutePeer,
+  routePeersOf,
+} from './filter-node.ts';
+import type { FilterTable } from './filter-table.ts';
 import type { Message } from './message.ts';
-import { Metric, type Metrics } from './metrics.ts';
-import type { Peers, Wait } from './ports.ts';
-import { SharedGroup, type SharedOptions } from './shared-groups.ts';
-import type { Stats } from './stats.ts';
+import type { Wait } from './ports.ts';
+import type { SharedGroup } from './shared-groups.ts';
 import { bothWaits } from './wait.ts';
-
-/** Everything that is subscribed to one filter (without its `$share/<group>/`). */
-interface FilterNode {
-  readonly filter: string;
-  readonly deliveries: Map<Subscriber, Delivery>;
-  /** Made for the first: most filters have none. */
-  groups: Map<string, SharedGroup> | undefined;
-  /** The deliveries as a list, shared by all Routes that this filter alone matches. */
-  list: readonly Delivery[] | undefined;
-}
 
 /** Where messages on one topic go. Use only after `Router.refresh` or `Router.route*`. */
 export interface Route {
@@ -38,6 +33,8 @@ export interface Route {
   readonly bytes: Buffer;
   deliveries: readonly Delivery[];
   groups: readonly SharedGroup[];
+  /** Other workers with subscribers to this topic. */
+  peers: readonly RoutePeer[];
   /** All deliveries are plain and there are no groups. */
   isPlain: boolean;
   isStale: boolean;
@@ -46,15 +43,6 @@ export interface Route {
   generation: number;
   /** Memory of its own, in references; lists shared with other Routes weigh nothing. */
   weight: number;
-}
-
-/** What a router needs of the broker around it. */
-export interface RouterParts {
-  readonly peers: Peers;
-  readonly stats: Stats;
-  readonly metrics: Metrics;
-  /** Delivering to one session threw: its fault must not become the publisher's or the others'. */
-  readonly onFault: (clientId: string, error: unknown) => void;
 }
 
 /** Topics remembered at most; the oldest eighth goes when it is full. */
@@ -67,25 +55,21 @@ const mergedWeight = 16;
 /** Changed wildcard filters remembered; a Route that is further behind is built anew. */
 const changesMax = 32;
 
+const noPeers: readonly RoutePeer[] = [];
+
 export class Router {
-  readonly #exact = new Map<string, FilterNode>();
-  readonly #wild = new FilterTrie<FilterNode>();
+  readonly filters: FilterTable;
   readonly #routes = new Map<string, Route>();
   readonly #changes: string[] = new Array<string>(changesMax).fill('');
-  readonly #peers: Peers;
-  readonly #stats: Stats;
-  readonly #metrics: Metrics;
-  readonly #onFault: RouterParts['onFault'];
-  readonly #shared: SharedOptions;
+  readonly #onFault: (clientId: string, error: unknown) => void;
   #weight = 0;
   generation = 0;
 
-  constructor(parts: RouterParts, shared: SharedOptions) {
-    this.#peers = parts.peers;
-    this.#stats = parts.stats;
-    this.#metrics = parts.metrics;
-    this.#onFault = parts.onFault;
-    this.#shared = shared;
+  /** `onFault`: delivering to one session threw, which must not become the publisher's fault. */
+  constructor(filters: FilterTable, onFault: (clientId: string, error: unknown) => void) {
+    this.filters = filters;
+    this.#onFault = onFault;
+    filters.onChange = this.#onChanged;
   }
 
   /** The Route of a topic as it came over the wire. `decode` is asked for one that is not known. */
@@ -115,62 +99,35 @@ export class Router {
     return route;
   }
 
-  add(filter: string, groupName: string | undefined, delivery: Delivery): void {
-    const node = this.#nodeFor(filter);
-    if (groupName === undefined) {
-      if (!node.deliveries.has(delivery.session)) this.#stats.move('subscribers', 1);
-      node.deliveries.set(delivery.session, delivery);
-      node.list = undefined;
-    } else {
-      node.groups ??= new Map();
-      let group = node.groups.get(groupName);
-      if (group === undefined) {
-        group = new SharedGroup(groupName, filter, this.#shared);
-        node.groups.set(groupName, group);
-      }
-      group.set({ ...delivery, group });
-    }
-    this.#changed(filter);
-  }
-
-  remove(filter: string, groupName: string | undefined, session: Subscriber): void {
-    const node = this.#find(filter);
-    if (node === undefined) return;
-    if (groupName === undefined) {
-      if (node.deliveries.delete(session)) this.#stats.move('subscribers', -1);
-      node.list = undefined;
-    } else {
-      const group = node.groups?.get(groupName);
-      group?.delete(session);
-      if (group?.size === 0) node.groups?.delete(groupName);
-    }
-    if (node.deliveries.size === 0 && (node.groups?.size ?? 0) === 0) this.#drop(node);
-    this.#changed(filter);
-  }
-
   /**
    * Hands a message to everyone its route names; the route is up to date. Answers how many copies
    * were made.
    */
   dispatch(message: Message, route: Route, waits: { wait: Wait }): number {
-    const { deliveries, groups } = route;
-    message.isShared = deliveries.length + groups.length > 1;
-    let wait: Wait;
-    for (let i = 0; i < deliveries.length; i++) {
-      const delivery = deliveries[i] as Delivery;
-      const stored = this.deliver(message, delivery);
-      if (stored !== undefined) wait = bothWaits(wait, stored);
-    }
+    const { groups, peers } = route;
+    let wait = this.dispatchHere(message, route);
     for (let i = 0; i < groups.length; i++) {
       const stored = this.#dispatchTo(message, groups[i] as SharedGroup);
       if (stored !== undefined) wait = bothWaits(wait, stored);
     }
-    if (this.#peers.present) {
-      this.#metrics.add(Metric.messagesForward);
-      wait = bothWaits(wait, this.#peers.forward(message));
+    for (let i = 0; i < peers.length; i++) {
+      const { peer, isStored } = peers[i] as RoutePeer;
+      const stored = peer.forward(message, isStored && message.qos > 0);
+      if (stored !== undefined) wait = bothWaits(wait, stored);
     }
     if (wait !== undefined) waits.wait = bothWaits(waits.wait, wait);
-    return deliveries.length + groups.length;
+    return route.deliveries.length + groups.length + peers.length;
+  }
+
+  /** To the plain subscribers of this worker alone: of a message that another one has sent us. */
+  dispatchHere(message: Message, { deliveries, groups }: Route): Wait {
+    message.isShared = deliveries.length + groups.length > 1;
+    let wait: Wait;
+    for (let i = 0; i < deliveries.length; i++) {
+      const stored = this.deliver(message, deliveries[i] as Delivery);
+      if (stored !== undefined) wait = bothWaits(wait, stored);
+    }
+    return wait;
   }
 
   /** To one session. A throw is our fault, and must not become the publisher's or the others'. */
@@ -192,51 +149,8 @@ export class Router {
     }
   }
 
-  /** A shared subscription, while it has members. */
-  group(filter: string, name: string): SharedGroup | undefined {
-    return this.#find(filter)?.groups?.get(name);
-  }
-
-  /** Filters with at least one subscription, for management. */
-  *filters(): Generator<string> {
-    yield* this.#exact.keys();
-    for (const [filter] of this.#wild) yield filter;
-  }
-
-  #find(filter: string): FilterNode | undefined {
-    return hasWildcard(filter) ? this.#wild.get(filter) : this.#exact.get(filter);
-  }
-
-  #nodeFor(filter: string): FilterNode {
-    const found = this.#find(filter);
-    if (found !== undefined) return found;
-    const node: FilterNode = {
-      filter,
-      deliveries: new Map(),
-      groups: undefined,
-      list: undefined,
-    };
-    if (hasWildcard(filter)) this.#wild.set(filter, node);
-    else this.#exact.set(filter, node);
-    this.#peers.interest(filter, true);
-    this.#countTopics();
-    return node;
-  }
-
-  #drop(node: FilterNode): void {
-    if (hasWildcard(node.filter)) this.#wild.delete(node.filter);
-    else this.#exact.delete(node.filter);
-    this.#peers.interest(node.filter, false);
-    this.#countTopics();
-  }
-
-  #countTopics(): void {
-    const count = this.#exact.size + this.#wild.size;
-    this.#stats.set('topics', count);
-    this.#stats.set('routes', count);
-  }
-
-  #changed(filter: string): void {
+  /** A subscription has come or gone, here or elsewhere. */
+  readonly #onChanged = (filter: string): void => {
     if (hasWildcard(filter)) {
       this.#changes[this.generation % changesMax] = filter;
       this.generation++;
@@ -244,7 +158,7 @@ export class Router {
     }
     const route = this.#routes.get(keyOf(Buffer.from(filter, 'utf8')));
     if (route !== undefined) route.isStale = true;
-  }
+  };
 
   #remember(topic: string): Route {
     const bytes = Buffer.from(topic, 'utf8');
@@ -254,6 +168,7 @@ export class Router {
       bytes,
       deliveries: [],
       groups: [],
+      peers: noPeers,
       isPlain: true,
       isStale: true,
       isForgotten: !isKept,
@@ -291,38 +206,23 @@ export class Router {
   }
 
   #rebuild(route: Route): void {
-    const nodes: FilterNode[] = [];
-    const exact = this.#exact.get(route.topic);
-    if (exact !== undefined) nodes.push(exact);
-    this.#wild.match(route.topic, (node) => void nodes.push(node));
+    const nodes = this.filters.match(route.topic);
     const isShared = nodes.length === 1;
     route.deliveries = isShared ? listOf(nodes[0] as FilterNode) : mergedOf(nodes);
-    route.groups = nodes.flatMap((node) => [...(node.groups?.values() ?? [])]);
+    route.groups = groupsOf(nodes);
+    route.peers = routePeersOf(nodes);
     route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
     route.isStale = false;
     route.generation = this.generation;
     if (route.isForgotten) return;
     this.#weight -= route.weight;
-    route.weight = route.groups.length + (isShared ? 0 : route.deliveries.length * mergedWeight);
+    route.weight =
+      route.groups.length +
+      route.peers.length +
+      (isShared ? 0 : route.deliveries.length * mergedWeight);
     this.#weight += route.weight;
     if (this.#routes.size > routesMax || this.#weight > weightMax) this.#forgetOldest();
   }
-}
-
-const listOf = (node: FilterNode): readonly Delivery[] =>
-  (node.list ??= [...node.deliveries.values()]);
-
-/** One delivery per session, whichever of its filters match. */
-function mergedOf(nodes: readonly FilterNode[]): readonly Delivery[] {
-  const bySession = new Map<Subscriber, Delivery[]>();
-  for (const node of nodes) {
-    for (const [session, delivery] of node.deliveries) {
-      const parts = bySession.get(session);
-      if (parts === undefined) bySession.set(session, [delivery]);
-      else parts.push(delivery);
-    }
-  }
-  return Array.from(bySession.values(), mergeDeliveries);
 }
 
 /** UTF-8 bytes as latin1: the cheapest string that bytes on the wire can be compared with. */

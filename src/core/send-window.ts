@@ -120,6 +120,12 @@ export class SendWindow {
     this.#link.sendPubrel(entry.packetId);
   }
 
+  /** It was under way in another worker. */
+  resume(packetId: number, phase: Phase, message: Message | undefined, delivery: Delivery): void {
+    const entry = this.inflight.restore(packetId, message, delivery, phase, this.#timers.nowMs);
+    entry.isOutstanding = false;
+  }
+
   /** Sends again what was under way, as far as window and outbox allow. True: all of it. */
   catchUp(link: Link): boolean {
     while (this.#resend?.isPending === true) {

@@ -14,7 +14,9 @@ import { Drops } from './drops.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { Message, type Publisher } from './message.ts';
 import { Metrics } from './metrics.ts';
-import type { Peers, Wait } from './ports.ts';
+import { FilterTable } from './filter-table.ts';
+import type { MemberState, Peer, Peers } from './peers-port.ts';
+import type { Wait } from './ports.ts';
 import { Router } from './router.ts';
 import { Session } from './session.ts';
 import { Stats } from './stats.ts';
@@ -62,6 +64,7 @@ export class FakeSubscriber implements Subscriber {
   readonly clientId: string;
   link: Link | null;
   isReady = true;
+  isStored = false;
   readonly received: { message: Message; delivery: Delivery }[] = [];
   stored: Wait;
 
@@ -70,12 +73,44 @@ export class FakeSubscriber implements Subscriber {
     this.link = link;
   }
 
+  get isConnected(): boolean {
+    return this.link !== null;
+  }
+
   get topics(): string[] {
     return this.received.map(({ message }) => message.topic);
   }
 
   deliver(message: Message, delivery: Delivery): Wait {
     this.received.push({ message, delivery });
+    return this.stored;
+  }
+}
+
+/** Another worker that keeps what it is given. */
+export class FakePeer implements Peer {
+  readonly index: number;
+  readonly runs: { topic: string; bytes: Buffer; count: number }[] = [];
+  readonly forwarded: { message: Message; isAwaited: boolean }[] = [];
+  readonly directed: { member: MemberState; message: Message; isHandedOn: boolean }[] = [];
+  stored: Wait;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  forward(message: Message, isAwaited: boolean): Wait {
+    this.forwarded.push({ message, isAwaited });
+    return isAwaited ? this.stored : undefined;
+  }
+
+  forwardRun(run: FrameRun, topic: Buffer): void {
+    const bytes = Buffer.from(run.bytes.subarray(run.start, run.end));
+    this.runs.push({ topic: topic.toString(), bytes, count: run.count });
+  }
+
+  forwardTo(member: MemberState, message: Message, isHandedOn: boolean): Wait {
+    this.directed.push({ member, message, isHandedOn });
     return this.stored;
   }
 }
@@ -139,6 +174,8 @@ export class FakeLink implements Link {
 }
 
 const deafSession: SessionStore = {
+  no: 1,
+  mayHavePassed: false,
   watcher: undefined,
   isSettled: true,
   update: () => undefined,
@@ -163,6 +200,7 @@ export const deafStore: Store = {
   pendingBytes: 0,
   retained: {
     size: 0,
+    pending: 0,
     has: () => false,
     put: () => undefined,
     delete: () => undefined,
@@ -171,6 +209,8 @@ export const deafStore: Store = {
   },
   wills: { put: () => undefined, delete: () => undefined, sent: () => undefined, all: () => [] },
   createSession: () => ({ ...deafSession }),
+  adoptSession: () => ({ ...deafSession }),
+  hasPassed: () => false,
   sessions: () => [],
   records: () => ({
     get: () => undefined,
@@ -181,10 +221,15 @@ export const deafStore: Store = {
 };
 
 export const noPeers: Peers = {
-  present: false,
+  isAlone: true,
   interest: () => undefined,
-  forward: () => undefined,
+  member: () => undefined,
+  left: () => undefined,
+  retainedTold: () => undefined,
+  retainedFlushed: () => undefined,
   claim: () => undefined,
+  owns: () => true,
+  attempted: () => undefined,
   release: () => undefined,
 };
 
@@ -193,7 +238,7 @@ export function bareRouter(peers: Peers = noPeers, stats: Stats = new Stats()): 
   const onFault = (_: string, error: unknown): never => {
     throw error;
   };
-  return new Router({ peers, stats, metrics: new Metrics(), onFault }, shared);
+  return new Router(new FilterTable({ peers, stats, shared }), onFault);
 }
 
 export function zoneWith(overrides: Partial<ZoneSettings> = {}): ZoneSettings {

@@ -105,6 +105,16 @@ export class SessionJournal implements SessionWatcher {
     return seq;
   }
 
+  /** As `Store.hasPassed`: it was stored before, or is about to be. */
+  hasPassed({ passage }: Message, { group }: Delivery): boolean | Promise<void> {
+    if (passage === undefined) return false;
+    try {
+      return this.#store.hasPassed(passage, group ?? this.stored.no);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
   /** For the next process: up to where a client may have seen messages. */
   get seenSeq(): number {
     return this.#isCutOff ? sentUnknown : Math.max(this.sentSeq, this.#cutSeq);

@@ -13,6 +13,7 @@ import {
   type Regroup,
   type Subscriber,
 } from './delivery.ts';
+import type { HeldMessages } from './held-messages.ts';
 import { Phase } from './inflight.ts';
 import type { Message } from './message.ts';
 import { Metric } from './metrics.ts';
@@ -42,6 +43,8 @@ export interface Restored {
   readonly store: SessionStore;
 }
 
+const packetIds = 0xffff;
+
 /** unknown: we sent nothing with this packet id, or nothing that this acknowledges. */
 export type AckOutcome = 'done' | 'unknown';
 
@@ -65,9 +68,18 @@ export class Session implements Subscriber, Releasing {
   expiryTimer: WheelTimer | undefined;
   /** The store may know packet ids that `awaitingRel` does not. */
   #isTakenUnread: boolean;
+  /** So many QoS 2 publishes may be repetitions: those that come first after a restart or a move. */
+  #doubtful = 0;
   #isOver = false;
+  /** It moves to another worker. */
+  leaving: HeldMessages | undefined;
 
-  constructor(owner: SessionOwner, parts: SessionParts, restored?: Restored) {
+  constructor(
+    owner: SessionOwner,
+    parts: SessionParts,
+    restored?: Restored,
+    createdAtMs: number = parts.timers.nowMs,
+  ) {
     const { zone } = owner;
     this.clientId = owner.clientId;
     this.username = owner.username;
@@ -76,7 +88,7 @@ export class Session implements Subscriber, Releasing {
     this.zone = zone;
     this.expirySeconds = owner.expirySeconds;
     this.#parts = parts;
-    this.createdAtMs = restored?.head.createdAtMs ?? parts.timers.nowMs;
+    this.createdAtMs = restored?.head.createdAtMs ?? createdAtMs;
     this.#isTakenUnread = restored !== undefined;
     this.out = new Outflow(this, zone, parts);
     this.journal = this.#journalFor(restored);
@@ -130,8 +142,16 @@ export class Session implements Subscriber, Releasing {
     return this.expirySeconds > 0;
   }
 
+  get isConnected(): boolean {
+    return this.out.link !== null;
+  }
+
   get isReady(): boolean {
     return this.out.isReady;
+  }
+
+  get isStored(): boolean {
+    return this.journal?.isSync === true;
   }
 
   deliver(message: Message, delivery: Delivery, isHandedOn = false): Wait {
@@ -140,6 +160,9 @@ export class Session implements Subscriber, Releasing {
       this.drop(message, 'session_ended');
       return undefined;
     }
+    if (this.leaving?.isFor(message, delivery) === true) {
+      return this.leaving.hold(message, delivery, isHandedOn);
+    }
     if (delivery.noLocal && message.from.clientId === this.clientId) {
       this.drop(message, 'no_local'); // [MQTT-3.8.3-3]
       return undefined;
@@ -147,6 +170,10 @@ export class Session implements Subscriber, Releasing {
     if (delivery.mixed !== undefined && message.from.clientId === this.clientId) {
       const wanted = delivery.mixed.filter((part) => !part.noLocal);
       return this.deliver(message, mergeDeliveries(wanted), isHandedOn);
+    }
+    if (message.mayBeHad) {
+      const had = this.journal?.hasPassed(message, delivery) ?? false;
+      if (had !== false) return had === true ? undefined : had;
     }
     return this.out.deliver(message, delivery, isHandedOn);
   }
@@ -180,15 +207,39 @@ export class Session implements Subscriber, Releasing {
   }
 
   /** A QoS 2 publish of the client was accepted: its id is taken, in the store too. */
-  take(packetId: number, wait: Wait): Wait {
+  take(packetId: number, wait: Wait, isCrossing = false): Wait {
     const { journal } = this;
-    journal?.stored.take(packetId, this.#parts.timers.nowMs);
-    const flushed = journal?.wait;
+    const isLater = isCrossing && wait !== undefined;
+    if (!isLater) journal?.stored.take(packetId, this.#parts.timers.nowMs);
+    const flushed = isLater ? wait.then(() => this.#takeStored(packetId)) : journal?.wait;
     const stored = bothWaits(wait, flushed);
     this.awaitingRel.add(packetId, stored);
     // Refused by somebody else than the disk, which may have the id: the client will use it again.
     if (stored !== flushed) stored?.catch(() => journal?.stored.free(packetId));
     return stored;
+  }
+
+  /**
+   * Of a message that other workers store: not before they have, or a crash could leave the id without
+   * the message. Until then a repetition is known by its passage. From then on it is stored, and cannot
+   * be refused any more: the store tells the id until it is there.
+   */
+  async #takeStored(packetId: number): Promise<void> {
+    const { journal } = this;
+    // It may be released, refused or gone by now.
+    if (this.#isOver || !this.awaitingRel.has(packetId)) return;
+    journal?.stored.take(packetId, this.#parts.timers.nowMs, true);
+    if (journal?.isSync === true) await this.#parts.store.lastingFlushed();
+  }
+
+  /**
+   * A publish may be one that the client repeats, whether it says so or not: after a crash we do not know
+   * all of those that it has not finished.
+   */
+  mayRepeat(): boolean {
+    if (this.#doubtful === 0) return false;
+    this.#doubtful--;
+    return true;
   }
 
   /** PUBREL: the id is free again; `then` is called when a crash could not undo that. */
@@ -215,6 +266,7 @@ export class Session implements Subscriber, Releasing {
       this.awaitingRel.restore(packetId, sinceMs);
     }
     this.#isTakenUnread = false;
+    this.#doubtful = this.zone.maxAwaitingRel || packetIds;
   }
 
   detach(): void {
@@ -224,11 +276,17 @@ export class Session implements Subscriber, Releasing {
   /** Messages of shared subscriptions that others may have instead. */
   takeUnfinished(): Queued[] {
     const isMember = this.subscriptions.values().some(({ group }) => group !== undefined);
-    return this.out.takeUnfinished(isMember);
+    // Who has left all groups has nothing of theirs in the queue. First: reading it may throw.
+    // Not QoS 2 that the client may have [MQTT-4.8.2-5].
+    const unsent = isMember
+      ? this.out.takeShared((_, mayBeSent, qos) => !mayBeSent || qos < 2)
+      : [];
+    return [...this.out.takeUnacked(), ...unsent];
   }
 
+  /** Those of one group that were never sent. */
   takeUnsent(wanted: (group: Regroup) => boolean): Queued[] {
-    return this.out.takeUnsent((group, mayBeSent) => !mayBeSent && wanted(group));
+    return this.out.takeShared((group, mayBeSent) => !mayBeSent && wanted(group));
   }
 
   /** The session is over. */

@@ -5,7 +5,8 @@
 import { CallbackTimer, WheelTimer } from '#base/timers';
 import type { ZoneSettings } from '#config/settings';
 import type { Queued } from './mqueue.ts';
-import type { Peers, Wait } from './ports.ts';
+import type { ClaimRequest, Peers } from './peers-port.ts';
+import type { Wait } from './ports.ts';
 import { Session, type SessionOwner } from './session.ts';
 import { sentUnknown } from './session-journal.ts';
 import type { SessionParts } from './session-parts.ts';
@@ -83,7 +84,7 @@ export class Sessions {
    * A session that another process left, as one whose client is away. Its messages stay on disk until
    * somebody wants them.
    */
-  restore({ head, subscriptions, store }: StoredSession, zone: ZoneSettings): void {
+  restore({ head, subscriptions, store }: StoredSession, zone: ZoneSettings): Session | undefined {
     const { nowMs } = this.#parts.timers;
     // One that a crash cut off: its client left now, and was sent we know not what.
     const isCutOff = head.leftAtMs === undefined;
@@ -93,14 +94,61 @@ export class Sessions {
     const left = { ...head, leftAtMs, sentSeq };
     if (head.expirySeconds === 0) {
       store.end();
-      return;
+      return undefined;
     }
+    const twin = this.#byId.get(head.clientId);
+    if (twin !== undefined) this.terminate(twin, 'discard');
     if (isCutOff) store.update(left);
     const session = new Session({ ...head, zone }, this.#parts, { head: left, store });
     this.#enter(session);
     for (const subscription of subscriptions) this.#subscriptions.restore(session, subscription);
     // A clock that was set back must not lengthen a life.
     this.#expire(session, Math.min(leftAtMs - nowMs, 0) + head.expirySeconds * 1000);
+    return session;
+  }
+
+  /**
+   * A client of another worker claims the id. What is here ends; or it is to move there, and is the
+   * answer: it stays until `depart`, without a connection.
+   */
+  giveUp(request: ClaimRequest): Session | undefined {
+    const { clientId, cleanStart } = request;
+    const present = this.#byId.get(clientId);
+    if (present === undefined) return undefined;
+    present.link?.evict(cleanStart ? 'discard' : 'conflict'); // [MQTT-3.1.4-3]
+    if (cleanStart || !isOwner(present, request)) this.terminate(present, 'discard');
+    // Evicting may have ended it: a session of expiry 0 ends with its connection.
+    if (this.#byId.get(clientId) !== present) return undefined;
+    this.#stopExpiry(present);
+    this.#wills.cancel(clientId);
+    return present;
+  }
+
+  /** It is not to move after all. */
+  keep(session: Session): void {
+    if (session.link === null) this.#expire(session, session.expirySeconds * 1000);
+  }
+
+  /** It is another worker's from here on, which has it from the store. */
+  depart(session: Session): void {
+    this.#stopExpiry(session);
+    this.#forget(session);
+    session.out.abandon();
+  }
+
+  /** From another worker, where nothing of it was in the store. */
+  receive(owner: SessionOwner, createdAtMs: number): Session {
+    const session = new Session(owner, this.#parts, undefined, createdAtMs);
+    this.#enter(session);
+    this.#expire(session, owner.expirySeconds * 1000);
+    return session;
+  }
+
+  #forget(session: Session): void {
+    this.#byId.delete(session.clientId);
+    this.#subscriptions.clear(session);
+    this.#stats.move('sessions', -1);
+    if (session.isDurable) this.#stats.move('sessions/persistent', -1);
   }
 
   /** Ends the session of a client id and whoever is connected to it. Waits for the disk if it is there. */
@@ -137,6 +185,7 @@ export class Sessions {
       return;
     }
     session.journal?.stored.update(session.head(this.#parts.timers.nowMs));
+    if (!this.#peers.isAlone) this.#subscriptions.connectionChanged(session);
     this.#expire(session, session.expirySeconds * 1000); // [MQTT-3.1.2-23]
   }
 
@@ -151,10 +200,7 @@ export class Sessions {
     if (this.#byId.get(session.clientId) !== session) return;
     this.#stopExpiry(session);
     const unfinished = this.#takeUnfinished(session);
-    this.#byId.delete(session.clientId);
-    this.#subscriptions.clear(session);
-    this.#stats.move('sessions', -1);
-    if (session.isDurable) this.#stats.move('sessions/persistent', -1);
+    this.#forget(session);
     session.clear();
     const { nowMs } = this.#parts.timers;
     for (const { message, delivery } of unfinished) {
@@ -196,7 +242,7 @@ export class Sessions {
         this.#sweeping = undefined;
         return;
       }
-      if (next.value.link !== null) continue;
+      if (next.value.link !== null || next.value.leaving !== undefined) continue;
       while (next.value.out.sweep(timers.nowMs) && left > 0) left--;
     }
     timers.schedule(this.#sweep, 0);
@@ -229,7 +275,10 @@ class ExpiryTimer extends WheelTimer {
  * to be another user, or lives under another mountpoint, must not inherit what was subscribed and
  * queued for somebody else (the class of CVE-2026-6564). A username that nobody checked proves nothing.
  */
-function isOwner(session: Session, request: OpenRequest): boolean {
+function isOwner(
+  session: Session,
+  request: Pick<OpenRequest, 'provenUsername' | 'mountpoint'>,
+): boolean {
   const isSameUser = session.provenUsername === request.provenUsername;
   return isSameUser && session.mountpoint === request.mountpoint;
 }

@@ -5,7 +5,7 @@
 
 import type { Properties, QoS } from '#wire/packet';
 import type { Delivery } from './delivery.ts';
-import type { Message, Publisher } from './message.ts';
+import type { Message, Passage, Publisher } from './message.ts';
 import type { Subscription } from './subscription.ts';
 
 export interface Store {
@@ -24,8 +24,19 @@ export interface Store {
   readonly wills: WillStore;
   /** Begins to keep a session. There is none with this client id, or it has been ended. */
   createSession(head: SessionHead): SessionStore;
-  /** What the last process left. Read once, before anything is told. */
-  sessions(): Iterable<StoredSession>;
+  /**
+   * What the last process left, or of a worker that died: the sessions of these client ids (absent:
+   * all). Read once, before anything is told of them.
+   */
+  sessions(isWanted?: (clientId: string) => boolean): Iterable<StoredSession>;
+  /** Goes on with a session that another worker has flushed and let go of. Nothing of it is read. */
+  adoptSession(no: number): SessionStore;
+  /**
+   * Whether a publish under this name was stored for a receiver (a session by its number, or a shared
+   * subscription), by whatever worker. A promise: it is about to be, by this one. Throws when that
+   * cannot be read.
+   */
+  hasPassed(passage: Passage, receiver: number | GroupName): boolean | Promise<void>;
   /** Records of one kind (bans, apps, rules, …), which their owner names. */
   records(kind: string): RecordStore;
 }
@@ -46,6 +57,12 @@ export interface SessionHead {
   readonly sentSeq: number;
 }
 
+/** A shared subscription, as deliveries name it. */
+export interface GroupName {
+  readonly name: string;
+  readonly filter: string;
+}
+
 export interface StoredSession {
   readonly head: SessionHead;
   readonly subscriptions: readonly Subscription[];
@@ -60,12 +77,20 @@ export const unstored: Receipt = -1;
 
 /** What the store keeps of one session. Messages go by a number that grows with each of them. */
 export interface SessionStore {
+  /** Its name in the store, for as long as the session lives, whatever worker it lives in. */
+  readonly no: number;
+  /**
+   * Publishes of the client may have been stored by other workers. Set by whoever hands one to them;
+   * true from the beginning for a session that was not begun here.
+   */
+  mayHavePassed: boolean;
   update(head: SessionHead): void;
   subscribe(subscription: Subscription): void;
   unsubscribe(filter: string): void;
   /**
    * `isHandedOn`: another session had it, which has let go of it in the same turn. It cannot be taken
-   * back: a store that fails tells it again, and nobody is told that it was refused.
+   * back: a store that fails tells it again, and nobody is told that it was refused. A message with a
+   * `passage` is marked with it, see `Store.hasPassed`.
    */
   put(seq: number, message: Message, delivery: Delivery, isHandedOn?: boolean): Receipt;
   /** The message is finished, dropped, or somebody else's now. */
@@ -79,7 +104,8 @@ export interface SessionStore {
   /** Told what became of the messages that were put. */
   watcher: SessionWatcher | undefined;
   /** A QoS 2 publish of the client was taken; its packet id stays taken until PUBREL. */
-  take(packetId: number, sinceMs: number): void;
+  take(packetId: number, sinceMs: number, isLasting?: boolean): void;
+  /** What was marked with this publish, by whatever worker, is forgotten as well. */
   free(packetId: number): void;
   /** Ids that are taken, oldest first. */
   taken(): Iterable<readonly [packetId: number, sinceMs: number]>;
@@ -112,12 +138,15 @@ export interface DeliveryOptions {
   readonly retainAsPublished: boolean;
   readonly isReplay: boolean;
   readonly subscriptionIds: readonly number[] | undefined;
-  readonly group: { readonly name: string; readonly filter: string } | undefined;
+  readonly group: GroupName | undefined;
 }
 
 /** Retained messages live in the store and nowhere else. */
 export interface RetainedStore {
+  /** Where several workers write: of what was flushed when something of ours was, and ours on top. */
   readonly size: number;
+  /** Topics that were told here and are not flushed. */
+  readonly pending: number;
   has(topic: string): boolean;
   put(message: Message, expiresAtMs: number): void;
   delete(topic: string): void;
@@ -146,8 +175,10 @@ export interface WillStore {
   delete(clientId: string): void;
   /** It was published, in this turn: if that fails, the will stays. */
   sent(clientId: string): void;
-  /** What the last process left. */
-  all(): Iterable<readonly [clientId: string, will: StoredWill]>;
+  /** What the last process left, or of a worker that died: those of these client ids (absent: all). */
+  all(
+    isWanted?: (clientId: string) => boolean,
+  ): Iterable<readonly [clientId: string, will: StoredWill]>;
 }
 
 export interface StoredWill {

@@ -1,36 +1,42 @@
 // Subscribing and unsubscribing a session: its own list, the router and the store change together.
 
-import type { Delivery } from './delivery.ts';
+import type { Delivery, Subscriber } from './delivery.ts';
+import type { FilterTable } from './filter-table.ts';
 import type { Wait } from './ports.ts';
-import type { Router } from './router.ts';
 import type { Session } from './session.ts';
 import type { Stats } from './stats.ts';
 import type { Subscription } from './subscription.ts';
+import { bothWaits } from './wait.ts';
+
+export interface Added {
+  readonly delivery: Delivery;
+  /** Until it is stored, and everybody knows of it. */
+  readonly wait: Wait;
+}
 
 export class Subscriptions {
-  readonly #router: Router;
+  readonly #filters: FilterTable;
   readonly #stats: Stats;
 
-  constructor(router: Router, stats: Stats) {
-    this.#router = router;
+  constructor(filters: FilterTable, stats: Stats) {
+    this.#filters = filters;
     this.#stats = stats;
   }
 
   /** Replaces a subscription to the same filter [MQTT-3.8.4-3]. */
-  add(session: Session, subscription: Subscription): { delivery: Delivery; wait: Wait } {
-    const delivery = this.restore(session, subscription);
+  add(session: Session, subscription: Subscription): Added {
+    const { delivery, wait } = this.restore(session, subscription);
     session.journal?.stored.subscribe(subscription);
-    return { delivery, wait: session.journal?.wait };
+    return { delivery, wait: bothWaits(session.journal?.wait, wait) };
   }
 
-  /** The same for one that the store has. */
-  restore(session: Session, subscription: Subscription): Delivery {
+  /** The same for one that the store has. `joinNo`: of a member whose session has moved here. */
+  restore(session: Session, subscription: Subscription, joinNo?: number): Added {
     const { filter, routed, group } = subscription;
     if (!session.subscriptions.has(filter)) this.#count(subscription, 1);
     session.subscriptions.set(filter, subscription);
     const delivery = deliveryOf(session, subscription);
-    this.#router.add(routed, group, delivery);
-    return delivery;
+    return { delivery, wait: this.#filters.add(routed, group, delivery, joinNo) };
   }
 
   /** `undefined`: there was none. What a shared subscription left unfinished goes to the others. */
@@ -40,7 +46,7 @@ export class Subscriptions {
     session.subscriptions.delete(filter);
     this.#count(subscription, -1);
     const { routed, group } = subscription;
-    this.#router.remove(routed, group, session);
+    this.#filters.remove(routed, group, session);
     if (group !== undefined) {
       const unsent = session.takeUnsent(({ name, filter: of }) => name === group && of === routed);
       for (const { message, delivery } of unsent) delivery.group?.redispatch(message, session);
@@ -52,10 +58,17 @@ export class Subscriptions {
   /** All of a session that ends. */
   clear(session: Session): void {
     for (const subscription of session.subscriptions.values()) {
-      this.#router.remove(subscription.routed, subscription.group, session);
+      this.#filters.remove(subscription.routed, subscription.group, session);
       this.#count(subscription, -1);
     }
     session.subscriptions.clear();
+  }
+
+  /** Its connection has come or gone: who shares a subscription with it chooses by that. */
+  connectionChanged(session: Session): void {
+    for (const { group, routed } of session.subscriptions.values()) {
+      if (group !== undefined) this.#filters.memberChanged(routed, group, session);
+    }
   }
 
   #count({ group }: Subscription, by: number): void {
@@ -64,7 +77,7 @@ export class Subscriptions {
   }
 }
 
-function deliveryOf(session: Session, subscription: Subscription): Delivery {
+export function deliveryOf(session: Subscriber, subscription: Subscription): Delivery {
   const { qos, noLocal, retainAsPublished, subscriptionId } = subscription;
   return {
     session,

@@ -34,6 +34,7 @@ function bench(
     published.push(`${topic} after ${Math.round((timestampMs - startMs) / 1000)} s`);
     await onPublish(topic, wills);
     onAccepted();
+    return true;
   };
   const wills: Wills = new Wills(timers, store, publish);
   return { wills, clock, published, stored };
@@ -117,7 +118,7 @@ test('a will says what its client said', () => {
     sent: () => undefined,
     all: () => [],
   };
-  const wills = new Wills(timers, store, async (message) => void messages.push(message));
+  const wills = new Wills(timers, store, async (message) => messages.push(message) > 0);
   const properties = { contentType: 'text', messageExpirySeconds: 7 };
   wills.due('c', { ...willOn('w'), retain: true, properties }, 0);
   const [message] = messages as [Message];

@@ -5,23 +5,30 @@
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import { Message } from './message.ts';
+import type { Wait } from './ports.ts';
 import type { StoredWill, WillStore } from './store-port.ts';
 
 /**
- * Publishes a will; never rejects. Calls `onAccepted` in the turn in which everyone who is to have it
- * is told, so that the store has both or neither: the message where it belongs, and the will gone.
+ * Publishes a will; never rejects, answers whether it is where it belongs. Calls `onAccepted` in the turn
+ * in which everyone here who is to have it is told, so that the store has both or neither: the message
+ * where it belongs, and the will gone.
  */
-export type PublishWill = (will: Message, onAccepted: () => void) => Promise<unknown>;
+export type PublishWill = (will: Message, onAccepted: () => void) => Promise<boolean>;
 
 export class Wills {
   readonly #pending = new Map<string, { timer: CallbackTimer; will: StoredWill }>();
   /** What the store has. */
   readonly #kept = new Map<string, StoredWill>();
+  /** Those that hooks have a say in, until they are accepted. */
+  readonly #sending = new Map<string, Promise<void>>();
   readonly #timers: TimerWheel;
   readonly #store: WillStore;
   readonly #publish: PublishWill;
+  /** There are no other workers. */
+  readonly #isAlone: boolean;
 
-  constructor(timers: TimerWheel, store: WillStore, publish: PublishWill) {
+  constructor(timers: TimerWheel, store: WillStore, publish: PublishWill, isAlone = true) {
+    this.#isAlone = isAlone;
     this.#timers = timers;
     this.#store = store;
     this.#publish = publish;
@@ -73,9 +80,9 @@ export class Wills {
   }
 
   /** The wills that another process left: those it had delayed, and those of clients it lost. */
-  restore(): number {
+  restore(isWanted?: (clientId: string) => boolean): number {
     const { nowMs } = this.#timers;
-    const left = [...this.#store.all()];
+    const left = [...this.#store.all(isWanted)];
     for (const [clientId, will] of left) {
       this.#kept.set(clientId, will);
       // Due to a clock that was set back it may seem to be later than it ever could be.
@@ -101,10 +108,30 @@ export class Wills {
   #send(clientId: string, will: StoredWill): void {
     const { topic, payload, qos, retain, properties, from } = will;
     const message = new Message(topic, payload, qos, retain, properties, from, this.#timers.nowMs);
-    void this.#publish(message, () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#sending.set(clientId, promise);
+    const accepted = (): void => {
+      resolve();
+      if (this.#sending.get(clientId) === promise) this.#sending.delete(clientId);
+    };
+    const sent = (): void => {
       if (this.#kept.get(clientId) !== will) return;
       this.#kept.delete(clientId);
       this.#store.sent(clientId);
+    };
+    void this.#publish(message, () => {
+      if (!this.#isAlone) return;
+      sent();
+      accepted();
+    }).then((isSafe) => {
+      // Other workers write for themselves: the will stays until they have.
+      if (isSafe && !this.#isAlone) sent();
+      accepted();
     });
+  }
+
+  /** Nothing more will be told to the store of a will that is being published. */
+  settled(clientId: string): Wait {
+    return this.#sending.get(clientId);
   }
 }

@@ -41,3 +41,44 @@ test('an accept gate forgets who waits when it is cleared', () => {
   clock.advance(10_000);
   assert.deepEqual(served, [1]);
 });
+
+test('accept gates with common tokens keep one rate', () => {
+  const clock = new VirtualClock();
+  const tokens = new BigInt64Array(new SharedArrayBuffer(8));
+  const served: string[] = [];
+  const [first, second] = ['a', 'b'].map(
+    (name) => new AcceptGate<number>(clock, 2, 100, (n) => served.push(`${name}${n}`), tokens),
+  );
+  for (let i = 1; i <= 3; i++) {
+    assert.equal(first?.offer(i), true);
+    assert.equal(second?.offer(i), true);
+  }
+  assert.deepEqual(served, ['a1', 'b1']);
+  clock.advance(1000);
+  assert.deepEqual(served, ['a1', 'b1', 'a2', 'b2']);
+  clock.advance(1000);
+  assert.deepEqual(served, ['a1', 'b1', 'a2', 'b2', 'a3', 'b3']);
+});
+
+test('accept gates with common tokens have one bound for all who wait', () => {
+  const clock = new VirtualClock();
+  const tokens = new BigInt64Array(new SharedArrayBuffer(8));
+  const gates = [1, 2].map(() => new AcceptGate<number>(clock, 3, 3, () => {}, tokens));
+  const offers = Array.from({ length: 8 }, (_, i) => gates[i % 2]?.offer(i));
+  assert.deepEqual(offers, [true, true, true, true, true, true, false, false]);
+  clock.advance(333);
+  assert.equal(gates[0]?.offer(9), false, 'a third of a second is not over');
+  clock.advance(1);
+  assert.equal(gates[0]?.offer(10), true);
+  assert.equal(gates[1]?.offer(11), false);
+});
+
+test('accept gates with common tokens fill their queue to the last place at any rate', () => {
+  // At 3125 a second seven who wait add up to a little more than seven.
+  for (const rate of [1, 3, 7, 1000, 3125]) {
+    const tokens = new BigInt64Array(new SharedArrayBuffer(8));
+    const gate = new AcceptGate<number>(new VirtualClock(), rate, 8, () => {}, tokens);
+    const offers = Array.from({ length: rate + 9 }, (_, i) => gate.offer(i));
+    assert.equal(offers.indexOf(false), rate + 8, `at ${rate}`);
+  }
+});

@@ -1,11 +1,17 @@
 // Spreads a burst of new connections over time: what exceeds the rate waits, in order, and is served
-// when its turn comes. Law: the queue is bounded; only what finds it full is refused.
+// when its turn comes. Law: the queue is bounded; only what finds it full is refused. Where workers
+// share a listener, rate and bound are those of all of them together.
 
 import type { Clock, ClockTimer } from '#base/clock';
 import { TokenBucket } from '#base/token-bucket';
 
+/** In tokens; far above what adding up times may be off, far below one. */
+const roundingError = 1e-6;
+
 export class AcceptGate<T> {
   readonly #clock: Clock;
+  readonly #perMs: number;
+  readonly #isShared: boolean;
   readonly #bucket: TokenBucket;
   readonly #waitingMax: number;
   readonly #serve: (arrival: T) => void;
@@ -17,17 +23,20 @@ export class AcceptGate<T> {
     ratePerSecond: number,
     waitingMax: number,
     serve: (arrival: T) => void,
+    tokens?: BigInt64Array,
   ) {
     this.#clock = clock;
-    this.#bucket = new TokenBucket(ratePerSecond, ratePerSecond, clock.monotonicMs());
+    this.#perMs = ratePerSecond / 1000;
+    this.#isShared = tokens !== undefined;
+    this.#bucket = new TokenBucket(ratePerSecond, ratePerSecond, clock.monotonicMs(), tokens);
     this.#waitingMax = waitingMax;
     this.#serve = serve;
   }
 
   /** Serves the arrival now or in its turn. False: the queue is full. */
   offer(arrival: T): boolean {
-    if (this.#waiting.length >= this.#waitingMax) return false;
     const now = this.#clock.monotonicMs();
+    if (this.#waitingAt(now) >= this.#waitingMax) return false;
     const waitMs = this.#bucket.take(1, now);
     if (waitMs === 0 && this.#waiting.length === 0) {
       this.#serve(arrival);
@@ -43,6 +52,16 @@ export class AcceptGate<T> {
     this.#waiting = [];
     this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  /**
+   * Everybody who waits has a token that is not there yet, so what the bucket owes is the queue of
+   * all workers; what a dead one had in its own is paid off as time passes.
+   */
+  #waitingAt(nowMs: number): number {
+    if (!this.#isShared) return this.#waiting.length;
+    const owed = this.#bucket.take(0, nowMs) * this.#perMs;
+    return Math.max(this.#waiting.length, Math.ceil(owed - roundingError));
   }
 
   #serveDue(): void {

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import { VirtualClock } from '#base/clock';
 import { collect, connectClient, kinds } from './client-fixture.ts';
 import { listenerSettings, TriedListener, until } from './listener-fixture.ts';
+import { ListenerShare, listenerShareMemory } from './listener-share.ts';
 import { proxyV2 } from './proxy-v2-fixture.ts';
 
 async function connectTcp(port: number): Promise<Socket> {
@@ -212,6 +213,81 @@ test('connections over max_conn_rate wait their turn and are served', async () =
   clock.advance(500);
   const sink = await tried.sink(4);
   await until('the bytes', () => sink.bytes.toString() === '4');
+  for (const client of clients) client.destroy();
+});
+
+test('max_connections holds for two listeners that share it', async () => {
+  const memory = listenerShareMemory(2);
+  const [ours, theirs] = [new ListenerShare(memory, 0), new ListenerShare(memory, 1)];
+  const settings = listenerSettings('tcp', { maxConnections: 2 });
+  await using first = await TriedListener.open(settings, { share: ours });
+  await using second = await TriedListener.open(settings, { share: theirs });
+  const [one, other] = [await connectTcp(first.port), await connectTcp(second.port)];
+  await Promise.all([first.sink(), second.sink()]);
+  assert.equal(ours.connections, 2);
+  const refused = collect(await connectTcp(second.port));
+  await until('the refusal', () => refused.ended());
+  assert.equal(second.listener.shutdownCounts.get('max_connections'), 1);
+  assert.equal(ours.connections, 2, 'who was refused has no place');
+  one.destroy();
+  await until('the place', () => theirs.connections === 1);
+  const third = await connectTcp(second.port);
+  await second.sink(1);
+  assert.equal(second.listener.currentConnections, 2);
+  other.destroy();
+  third.destroy();
+  await until('all to have left', () => ours.connections === 0);
+});
+
+for (const kind of kinds) {
+  test(`${kind}: a share counts a connection once, from accept to close`, async () => {
+    const share = new ListenerShare(listenerShareMemory(1), 0);
+    const settings = listenerSettings(kind, { proxyProtocol: true });
+    await using tried = await TriedListener.open(settings, { share });
+    const idle = await connectTcp(tried.port);
+    await until('the first', () => share.connections === 1);
+    await sayHello(kind, await connectTcp(tried.port), [
+      Buffer.from('PROXY TCP4 192.0.2.7 198.51.100.1 4711 1883\r\n'),
+    ]);
+    const sink = await tried.sink();
+    await until('the greeting', () => sink.bytes.toString() === 'hello');
+    assert.equal(share.connections, 2);
+    idle.destroy();
+    await until('the first to have left', () => share.connections === 1);
+    sink.transport.destroy();
+    await until('the second to have left', () => share.connections === 0);
+  });
+}
+
+test('a socket that the rules deny takes no place of a share', async () => {
+  const share = new ListenerShare(listenerShareMemory(1), 0);
+  const access = [{ allow: false, range: '127.0.0.0/8' }];
+  await using tried = await TriedListener.open(listenerSettings('tcp', { access }), { share });
+  const got = collect(await connectTcp(tried.port));
+  await until('the end', () => got.ended());
+  assert.equal(tried.listener.shutdownCounts.get('access_denied'), 1);
+  assert.equal(share.connections, 0);
+});
+
+test('max_conn_rate holds for two listeners that share it', async () => {
+  const clock = new VirtualClock();
+  const memory = listenerShareMemory(2);
+  const settings = listenerSettings('tcp', { maxConnRate: 2 });
+  const open = (worker: number): Promise<TriedListener> =>
+    TriedListener.open(settings, { clock, share: new ListenerShare(memory, worker) });
+  await using first = await open(0);
+  await using second = await open(1);
+  const clients = [];
+  for (const { port } of [first, second, first, second]) clients.push(await connectTcp(port));
+  const connected = (): number =>
+    first.listener.currentConnections + second.listener.currentConnections;
+  const served = (): number => first.sinks.length + second.sinks.length;
+  await until('all to have come', () => connected() === 4);
+  assert.equal(served(), 2);
+  clock.advance(500);
+  assert.equal(served(), 3);
+  clock.advance(500);
+  assert.equal(served(), 4);
   for (const client of clients) client.destroy();
 });
 

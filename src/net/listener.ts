@@ -1,6 +1,7 @@
 // One listening address: opens and closes the port, counts its connections and how they ended, and
 // hands each new transport to the broker. Law: an admitted socket is either in the reception or in
-// `#open` until it closes, so current_conns is their sum.
+// `#open` until it closes, so current_conns is their sum; where other threads have the same listener,
+// the share is told that sum whenever it has changed.
 
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { type Clock, systemClock } from '#base/clock';
@@ -10,6 +11,7 @@ import type { Carrier, CarrierHome, NetLog } from './carrier.ts';
 import { Deadlines } from './deadlines.ts';
 import type { FileWatchTimes } from './file-watch.ts';
 import { cannotListen } from './listen-error.ts';
+import type { ListenerShare } from './listener-share.ts';
 import { Reception } from './reception.ts';
 import type { PskLookup } from './tls.ts';
 
@@ -24,6 +26,8 @@ export interface ListenerOptions {
   readonly maxPacketBytes: number;
   /** Several threads listen on the same port and the kernel spreads the connections. */
   readonly reusePort?: boolean | undefined;
+  /** Makes `max_connections` and `max_conn_rate` those of all threads together. */
+  readonly share?: ListenerShare | undefined;
   readonly pskLookup?: PskLookup | undefined;
   readonly clock?: Clock | undefined;
   readonly watchTimes?: FileWatchTimes | undefined;
@@ -59,7 +63,7 @@ export class Listener implements ListenerFace, AsyncDisposable {
   #onEmpty: (() => void) | undefined;
 
   constructor(options: ListenerOptions) {
-    const { settings, log, dataDir, maxPacketBytes, pskLookup, watchTimes } = options;
+    const { settings, log, dataDir, maxPacketBytes, pskLookup, watchTimes, share } = options;
     const clock = options.clock ?? systemClock;
     this.protocol = `mqtt:${settings.kind}`;
     this.name = settings.name;
@@ -87,6 +91,7 @@ export class Listener implements ListenerFace, AsyncDisposable {
       maxPacketBytes,
       pskLookup,
       watchTimes,
+      tokens: share?.tokens,
       ready: (carrier, early) => this.#ready(carrier, early),
       refused: (reason) => this.ended(reason),
       left: () => this.#left(),
@@ -169,11 +174,20 @@ export class Listener implements ListenerFace, AsyncDisposable {
   // Nothing may throw out of a socket's callback: it would end the process.
   #arrived(socket: Socket): void {
     try {
-      this.#reception.arrived(socket, this.currentConnections >= this.#settings.maxConnections);
+      this.#reception.arrived(socket, () => this.#admit());
     } catch (error) {
       this.#options.log.error('listener.accept.threw', { name: this.name, error });
       socket.destroy();
     }
+    // Also gives back the place of a socket that failed before it was anywhere.
+    this.#options.share?.hold(this.currentConnections);
+  }
+
+  #admit(): boolean {
+    const { maxConnections } = this.#settings;
+    const { share } = this.#options;
+    if (share === undefined) return this.currentConnections < maxConnections;
+    return share.offer(maxConnections);
   }
 
   #ready(carrier: Carrier, early: Buffer | undefined): void {
@@ -189,6 +203,7 @@ export class Listener implements ListenerFace, AsyncDisposable {
   }
 
   #left(): void {
+    this.#options.share?.hold(this.currentConnections);
     if (this.currentConnections === 0) this.#onEmpty?.();
   }
 }

@@ -3,17 +3,29 @@
 
 import type { ListenerSettings, Settings } from '#config/settings';
 import { Listener, type ListenerOptions } from './listener.ts';
+import type { ListenerShare } from './listener-share.ts';
 
 export type SharedListenerOptions = Pick<
   ListenerOptions,
   'accept' | 'log' | 'reusePort' | 'pskLookup' | 'clock'
 >;
 
+/** What a worker is told about each listener, in the order of the settings. */
+export interface WorkerListenerOptions {
+  /** In place of the ports of the settings: where these say 0, all workers have the same. */
+  readonly ports?: readonly number[] | undefined;
+  readonly shares?: readonly ListenerShare[] | undefined;
+}
+
 export async function openListeners(
   settings: Settings,
   shared: SharedListenerOptions,
+  { ports, shares }: WorkerListenerOptions = {},
 ): Promise<Listener[]> {
-  const listeners = settings.listeners.map((one) => create(one, settings, shared));
+  const listeners = settings.listeners.map((one, place) => {
+    const port = ports?.[place] ?? one.port;
+    return create({ ...one, port }, settings, { ...shared, share: shares?.[place] });
+  });
   try {
     for (const listener of listeners) await listener.start();
   } catch (error) {
@@ -26,7 +38,7 @@ export async function openListeners(
 function create(
   one: ListenerSettings,
   settings: Settings,
-  shared: SharedListenerOptions,
+  shared: SharedListenerOptions & Pick<ListenerOptions, 'share'>,
 ): Listener {
   const zone = settings.zones.get(one.zone);
   if (zone === undefined) {

@@ -27,6 +27,8 @@ export interface ReceptionOptions {
   readonly maxPacketBytes: number;
   readonly pskLookup: PskLookup | undefined;
   readonly watchTimes: FileWatchTimes | undefined;
+  /** Where `max_conn_rate` is accounted for, when other threads have the same listener. */
+  readonly tokens: BigInt64Array | undefined;
   /** A transport is there; `early` are bytes that came before it and go to its sink first. */
   readonly ready: (carrier: Carrier, early: Buffer | undefined) => void;
   readonly refused: (reason: string) => void;
@@ -63,7 +65,8 @@ export class Reception {
     this.#rules = new AccessRules(settings.access);
     if (settings.maxConnRate > 0) {
       const serve = (socket: Socket): void => this.#serve(socket);
-      this.#gate = new AcceptGate(clock, settings.maxConnRate, settings.backlog, serve);
+      const { maxConnRate, backlog } = settings;
+      this.#gate = new AcceptGate(clock, maxConnRate, backlog, serve, options.tokens);
     }
     const proxyTimeoutMs = settings.proxyProtocolTimeoutMs;
     this.#proxyDeadlines = new Deadlines(clock, proxyTimeoutMs, (late) => late.overdue());
@@ -107,14 +110,14 @@ export class Reception {
 
   // The stages, in order. Each hands the socket on, or closes it.
 
-  /** A socket was accepted and is paused. `isFull`: there may be no more connections. */
-  arrived(socket: Socket, isFull: boolean): void {
+  /** A socket was accepted and is paused. `admit` asks, at most once, whether there is a place. */
+  arrived(socket: Socket, admit: () => boolean): void {
     const address = socket.remoteAddress;
     if (address === undefined) {
       socket.destroy(); // gone before we looked
     } else if (!this.#rules.allows(address)) {
       this.#refuse(socket, 'access_denied');
-    } else if (isFull) {
+    } else if (!admit()) {
       this.#refuse(socket, 'max_connections');
     } else if (this.#gate === undefined) {
       this.#serve(socket);

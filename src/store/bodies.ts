@@ -5,22 +5,22 @@
 import type { Message, StoredBody } from '#core/message';
 import type { Committer } from './committer.ts';
 import { Table } from './table.ts';
-import { numberKey, numberMax, readNumber, writeNumber } from './keys.ts';
+import { numberKey, writeNumber } from './keys.ts';
 import { messageBytes, readMessage, writeMessage } from './message-record.ts';
+import type { Numbers } from './numbers.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
 export class Bodies {
   readonly #journal: Committer;
   readonly #key: Buffer = numberKey(0);
-  #next: number;
+  readonly #numbers: Numbers;
   /** Read before and still in use: sessions that come back together share one in memory too. */
   readonly #read = new Map<number, WeakRef<Message>>();
   #readMax = 1024;
 
-  constructor(journal: Committer) {
+  constructor(journal: Committer, numbers: Numbers) {
     this.#journal = journal;
-    const last = journal.engine.lastKey(Table.bodies, numberKey(0), numberKey(numberMax));
-    this.#next = last === undefined ? 1 : readNumber(last, 0) + 1;
+    this.#numbers = numbers;
   }
 
   /**
@@ -36,7 +36,7 @@ export class Bodies {
   }
 
   #write(message: Message, serial: number): StoredBody {
-    const id = this.#next++;
+    const id = this.#numbers.next();
     const batch = this.#journal.open;
     const at = batch.putRoom(Table.bodies, this.#keyOf(id), messageBytes(message));
     writeMessage(message, batch.bytes, at);

@@ -26,6 +26,7 @@ export interface CommitterOptions {
   readonly onTrouble: (error: unknown) => void;
   /** Somebody who was told of a flush threw: that is nobody else's affair. */
   readonly onFault: (error: unknown) => void;
+  readonly isShared?: boolean;
 }
 
 type OnSettled = (isFlushed: boolean) => void;
@@ -39,6 +40,7 @@ interface Waiting {
 
 export class Committer implements Journal {
   readonly engine: Engine;
+  readonly isShared: boolean;
   readonly #clock: Clock;
   readonly #onTrouble: (error: unknown) => void;
   readonly #onFault: (error: unknown) => void;
@@ -64,6 +66,7 @@ export class Committer implements Journal {
 
   constructor(engine: Engine, options: CommitterOptions) {
     this.engine = engine;
+    this.isShared = options.isShared ?? false;
     this.#clock = options.clock;
     this.#onTrouble = options.onTrouble;
     this.#onFault = options.onFault;

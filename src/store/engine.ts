@@ -24,6 +24,8 @@ export interface Engine {
   /** The last key below `to` that is not below `from`. */
   lastKey(table: Table, from: Buffer, to: Buffer): Buffer | undefined;
   count(table: Table): number;
+  /** What others have flushed is seen from here on. What was committed here is seen anyway. */
+  renew(): void;
   /**
    * Writes a batch and flushes it. One at a time: the caller waits before the next. The batch's
    * memory is the engine's until the promise settles, and as it was after that. Rejected: nothing of

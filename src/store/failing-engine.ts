@@ -75,6 +75,11 @@ export class FailingEngine implements Engine {
     return this.#inner.count(table);
   }
 
+  /** Reads nothing yet, so it is no call that could fail. */
+  renew(): void {
+    this.#inner.renew();
+  }
+
   async commit(batch: Batch): Promise<void> {
     try {
       this.#count('commit');

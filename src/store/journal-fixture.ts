@@ -15,12 +15,14 @@ interface Gathered {
 
 export class HandJournal implements Journal {
   readonly engine: Engine;
+  readonly isShared: boolean;
   #gathered: Gathered = { batch: new Batch(), calls: [] };
   #underWay: Gathered | undefined;
   #spare: Batch | undefined;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, isShared = false) {
     this.engine = engine;
+    this.isShared = isShared;
   }
 
   get open(): Batch {

@@ -6,6 +6,8 @@ import type { Engine } from './engine.ts';
 
 export interface Journal {
   readonly engine: Engine;
+  /** Other threads write to the same tables: what was read may be different by now. */
+  readonly isShared: boolean;
   /** The batch that gathers writes; ask for it each time. */
   readonly open: Batch;
   /** Called once, when the batch that is open now is flushed (true) or has failed (false). */

@@ -2,6 +2,7 @@
 // bytes is the order of numbers, and of topics level by level; no key is empty or too long.
 
 import { hash } from 'node:crypto';
+import type { GroupName } from '#core/store-port';
 import { keyBytesMax } from './table.ts';
 
 const slash = 0x2f;
@@ -10,6 +11,11 @@ export const levelEndByte = 0x00;
 /** UTF-8 has no such byte, so no text begins with it. */
 const hashedByte = 0xff;
 const numberBytes = 6;
+/** In the key of a passage: to whom, and where that one's name stands. */
+const toSession = 0x00;
+const toGroup = 0x01;
+const receiverAt = numberBytes + 2 + 1;
+const groupBytes = 8;
 /** The greatest number that a key can be; in records it stands for what never comes. */
 export const numberMax: number = 2 ** 48 - 1;
 
@@ -67,6 +73,47 @@ export function pairKey(first: number, second: number): Buffer {
   writeNumber(key, 0, first);
   writeNumber(key, numberBytes, second);
   return key;
+}
+
+/** Who was given a message: a session by its number, or a shared subscription. */
+export type PassageReceiver = number | GroupName;
+
+/**
+ * The mark of a QoS 2 publish that was stored for somebody: all marks of one publish stand together,
+ * and all of one publisher.
+ *
+ *   publisher's session  packet id  0x00  session of the receiver
+ *   u48                  u16        0x01  8 bytes of a hash of group and filter
+ */
+export function passageKey(sessionNo: number, packetId: number, receiver: PassageReceiver): Buffer {
+  if (typeof receiver === 'number') {
+    const key = Buffer.allocUnsafe(receiverAt + numberBytes);
+    key[writePublish(key, sessionNo, packetId)] = toSession;
+    writeNumber(key, receiverAt, receiver);
+    return key;
+  }
+  const group = hash('sha256', `${receiver.name}\0${receiver.filter}`, 'buffer');
+  const key = Buffer.allocUnsafe(receiverAt + groupBytes);
+  key[writePublish(key, sessionNo, packetId)] = toGroup;
+  group.copy(key, receiverAt, 0, groupBytes);
+  return key;
+}
+
+/** Where the marks of a publish begin and (excluded) end. */
+export function passageRange(sessionNo: number, packetId: number): readonly [Buffer, Buffer] {
+  const from = Buffer.allocUnsafe(numberBytes + 2);
+  writePublish(from, sessionNo, packetId);
+  return [from, Buffer.concat([from, Buffer.of(0xff)])];
+}
+
+/** Undefined: the mark is not one of a session. */
+export function receiverOfPassage(key: Buffer): number | undefined {
+  const isOfSession = key.length === receiverAt + numberBytes && key[receiverAt - 1] === toSession;
+  return isOfSession ? readNumber(key, receiverAt) : undefined;
+}
+
+function writePublish(key: Buffer, sessionNo: number, packetId: number): number {
+  return key.writeUInt16BE(packetId, writeNumber(key, 0, sessionNo));
 }
 
 /** Answers where the next byte goes. */

@@ -1,6 +1,7 @@
 // A table of the engine with the writes on top that are told and not flushed: they are read first and
 // hide what the engine holds. Laws: a write shows at once; when its batch fails it is as if it had
-// never been, and what it hid shows again; nothing is read from the engine to take one back.
+// never been, and what it hid shows again; nothing is read from the engine to take one back. Where
+// other threads write to the table, a write shows to them when it is flushed, and theirs to us.
 
 import { invariant } from '#base/assert';
 import { latin1Of } from '#base/latin1';
@@ -22,7 +23,7 @@ interface Pending<V> {
   readonly key: Buffer;
   /** The key as latin1, which is in the same order. */
   readonly place: string;
-  /** Whether the engine has the key. */
+  /** Whether the engine has the key, as far as we know. */
   isFlushed: boolean;
   /** One for each batch that has not settled, oldest first. Never empty. */
   readonly writes: Write<V>[];
@@ -46,7 +47,9 @@ export class LayeredTable<V> {
   readonly #decode: (value: Buffer) => V | undefined;
   readonly #pending = new SortedMap<Pending<V>>();
   #told: Told<V> | undefined;
-  #size: number;
+  /** Keys in the engine when we last looked, and what the writes on top add to that. */
+  #flushedCount: number;
+  #pendingCount = 0;
   /** Counts writes, so that a walk knows when a visit made one. */
   #changes = 0;
 
@@ -55,22 +58,33 @@ export class LayeredTable<V> {
     this.#engine = journal.engine;
     this.#table = table;
     this.#decode = decode;
-    this.#size = this.#engine.count(table);
+    this.#flushedCount = this.#engine.count(table);
   }
 
-  /** Of the whole table: right where nobody else writes to it. */
+  /**
+   * Of the whole table. What others write is counted with the next flush of ours: asking costs
+   * nothing.
+   */
   get size(): number {
-    return this.#size;
+    return this.#flushedCount + this.#pendingCount;
+  }
+
+  /** Keys with writes that are not flushed. */
+  get pending(): number {
+    return this.#pending.size;
   }
 
   has(key: Buffer): boolean {
     const pending = this.#pending.get(placeOf(key));
-    return pending === undefined ? this.#engine.has(this.#table, key) : isShown(pending);
+    if (pending !== undefined) return isShown(pending);
+    this.#engine.renew();
+    return this.#engine.has(this.#table, key);
   }
 
   get(key: Buffer): V | undefined {
     const pending = this.#pending.get(placeOf(key));
     if (pending !== undefined) return pending.writes.at(-1)?.value;
+    this.#engine.renew();
     const value = this.#engine.get(this.#table, key);
     return value && this.#decode(value);
   }
@@ -91,11 +105,13 @@ export class LayeredTable<V> {
 
   /**
    * Nothing is written when there is nothing to remove. A removal that is not flushed is no reason
-   * to write none: it may fail.
+   * to write none: it may fail. Nor is it one that the engine has nothing, where others write: what
+   * they told before us may be on its way.
    */
   remove(key: Buffer): void {
     const pending = this.#pendingAt(key);
-    if (pending.writes.length === 0 && !pending.isFlushed) return;
+    const isThere = pending.writes.length > 0 || pending.isFlushed;
+    if (!isThere && !this.#journal.isShared) return;
     const batch = this.#journal.open;
     batch.remove(this.#table, key);
     this.#tell(pending, batch, undefined);
@@ -103,7 +119,8 @@ export class LayeredTable<V> {
 
   /**
    * Goes through the keys in order, from `from` on. `look` decides about each, `take` is given what
-   * is taken and answers whether to go on. Both may write.
+   * is taken and answers whether to go on. Both may write. Whoever begins a walk that others' writes
+   * belong to renews the engine first.
    */
   walk(from: Buffer, look: (key: Buffer) => Step, take: (key: Buffer, value: V) => boolean): void {
     let at: Buffer | undefined = from;
@@ -169,7 +186,7 @@ export class LayeredTable<V> {
   #tell(pending: Pending<V>, batch: Batch, value: V | undefined): void {
     const { place, writes } = pending;
     const told = this.#toldIn(batch);
-    const wasShown = isShown(pending);
+    const before = addedBy(pending);
     const last = writes.at(-1);
     const index = batch.size - 1;
     if (last?.told === told) {
@@ -182,7 +199,7 @@ export class LayeredTable<V> {
       told.pending.push(pending);
     }
     this.#changes++;
-    this.#size += Number(isShown(pending)) - Number(wasShown);
+    this.#pendingCount += addedBy(pending) - before;
   }
 
   #toldIn(batch: Batch): Told<V> {
@@ -199,16 +216,26 @@ export class LayeredTable<V> {
     told.isSettled = true;
     for (const pending of told.pending) {
       const { writes, place } = pending;
-      const wasShown = isShown(pending);
+      const before = addedBy(pending);
       // Batches settle in their order, so the oldest write is this batch's.
       const write = writes.shift();
       invariant(write?.told === told, 'batches settle in the order in which they were open');
-      if (isFlushed) pending.isFlushed = write.value !== undefined;
+      if (isFlushed) {
+        const isThere = write.value !== undefined;
+        this.#flushedCount += Number(isThere) - Number(pending.isFlushed);
+        pending.isFlushed = isThere;
+      }
       if (writes.length === 0) this.#pending.delete(place);
-      this.#size += Number(isShown(pending)) - Number(wasShown);
+      this.#pendingCount += addedBy(pending) - before;
     }
     this.#changes++;
+    if (isFlushed && this.#journal.isShared) this.#flushedCount = this.#engine.count(this.#table);
   }
+}
+
+/** How many keys (none, one more, one less) its writes make of what the engine has. */
+function addedBy<V>(pending: Pending<V>): number {
+  return Number(isShown(pending)) - Number(pending.isFlushed);
 }
 
 function isShown<V>({ writes, isFlushed }: Pending<V>): boolean {

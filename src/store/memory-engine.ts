@@ -51,6 +51,9 @@ export class MemoryEngine implements Engine {
     return this.#table(table).size;
   }
 
+  /** There is no snapshot: what was applied is seen. */
+  renew(): void {}
+
   commit(batch: Batch): Promise<void> {
     const commit = new Promise<void>((resolve, reject) => {
       setImmediate(() => {

@@ -66,6 +66,10 @@ export class PowerCutEngine implements Engine {
     return this.#powered().count(table);
   }
 
+  renew(): void {
+    this.#powered().renew();
+  }
+
   /** After the cut it never settles: there is nobody who could say so. */
   commit(batch: Batch): Promise<void> {
     invariant(this.#commit === undefined, 'one commit at a time');

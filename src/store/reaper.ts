@@ -1,4 +1,4 @@
-// Clears away what ended sessions leave: subscriptions, queued messages, packet ids. A slice per
+// Clears away what ended sessions leave: subscriptions, queued messages, packet ids, marks. A slice per
 // commit, so that a session with a million messages holds nobody up; a mark in the store lets the
 // next process go on where this one stopped. Law: a slice is told once, in lasting writes, for which a
 // full disk has room; the next is read when it is flushed.
@@ -11,6 +11,9 @@ import { EntryKind, readBodyId, readEntryHead } from './session-record.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
 const sliceRecords = 500;
+/** What a session has besides its queue. */
+const keyedTables = [Table.subscriptions, Table.taken, Table.passages] as const;
+const lowestKey: Buffer = Buffer.of(0);
 
 export class Reaper {
   readonly #journal: Committer;
@@ -23,12 +26,24 @@ export class Reaper {
     this.#bodies = bodies;
   }
 
-  /** What the last process did not finish. */
+  /**
+   * What the last process did not finish. NOTE: of several threads one alone does it, before the
+   * others begin: what is cleared by two of them is let go of twice.
+   */
   resume(): void {
-    this.#journal.engine.keys(Table.ended, Buffer.alloc(0), undefined, (key) => {
-      this.#waiting.push(readNumber(key, 0));
+    const { engine } = this.#journal;
+    const left = new Set<number>();
+    engine.keys(Table.ended, lowestKey, undefined, (key) => {
+      left.add(readNumber(key, 0));
       return true;
     });
+    // A mark that came too late for the end of its publisher is nobody's.
+    engine.keys(Table.passages, lowestKey, undefined, (key) => {
+      const no = readNumber(key, 0);
+      if (!left.has(no) && !engine.has(Table.sessions, numberKey(no))) left.add(no);
+      return true;
+    });
+    for (const no of left) this.#waiting.push(no);
     this.#next();
   }
 
@@ -77,6 +92,7 @@ export class Reaper {
     const { engine, open } = this.#journal;
     const from = numberKey(no);
     const to = numberKey(no + 1);
+    engine.renew();
     let left = sliceRecords;
     engine.range(Table.queue, from, to, (key, value) => {
       if (left === 0) return false;
@@ -86,7 +102,7 @@ export class Reaper {
       if (bodyId !== undefined) this.#bodies.letGo(bodyId, true);
       return true;
     });
-    for (const table of [Table.subscriptions, Table.taken]) {
+    for (const table of keyedTables) {
       engine.keys(table, from, to, (key) => {
         if (left === 0) return false;
         left--;

@@ -18,12 +18,14 @@ const pageSize = 100;
 
 /** One for each kind: two of one kind would not see each other's writes before they are flushed. */
 export class RecordTable implements RecordStore {
+  readonly #journal: Journal;
   readonly #records: LayeredTable<string>;
   /** What every key of this kind begins with. */
   readonly #prefix: Buffer;
 
   constructor(journal: Journal, kind: string) {
     invariant(/^[a-z][a-z0-9_.-]{0,63}$/.test(kind), 'a kind of records is a short plain word');
+    this.#journal = journal;
     this.#records = new LayeredTable(journal, Table.records, (value) => value.toString('utf8'));
     this.#prefix = Buffer.from(`${kind}\0`);
   }
@@ -46,6 +48,7 @@ export class RecordTable implements RecordStore {
 
   /** In the order of keys, long ones last. Between two of them records may come and go. */
   *entries(): Generator<Entry> {
+    this.#journal.engine.renew();
     for (let from: Buffer | undefined = this.#prefix; from !== undefined; ) {
       const page: string[] = [];
       const start: Buffer = from;

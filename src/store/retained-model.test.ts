@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { matches } from '#topics/match';
 import type { Engine } from './engine.ts';
 import type { MakeEngine } from './engine-fixture.ts';
-import { makeMemory } from './journal-fixture.ts';
+import { HandJournal, makeMemory } from './journal-fixture.ts';
 import { openTemporary } from './lmdb/store-fixture.ts';
 import { type Bench, benchOn } from './retained-fixture.ts';
 
@@ -95,10 +95,10 @@ function applied(
   return after;
 }
 
-function law(make: MakeEngine): fc.IAsyncProperty<[Step[]]> {
+function law(make: MakeEngine, isShared = false): fc.IAsyncProperty<[Step[]]> {
   return fc.asyncProperty(steps, async (list) => {
     await using made = await make();
-    await compare(made.engine, list);
+    await compare(made.engine, list, isShared);
   });
 }
 
@@ -107,13 +107,18 @@ test('retained messages show as they must after any writes, flushes and failures
   await fc.assert(law(makeMemory), { seed, numRuns: 300 });
 });
 
+test('retained messages show as they must where others could write as well', async (t) => {
+  t.diagnostic(`FUZZ_SEED=${seed}`);
+  await fc.assert(law(makeMemory, true), { seed, numRuns: 300 });
+});
+
 test('retained messages show as they must after any writes, flushes and failures on LMDB', async (t) => {
   t.diagnostic(`FUZZ_SEED=${seed}`);
   await fc.assert(law(openTemporary), { seed, numRuns: 10 });
 });
 
-async function compare(engine: Engine, list: readonly Step[]): Promise<void> {
-  const bench = benchOn(engine);
+async function compare(engine: Engine, list: readonly Step[], isShared: boolean): Promise<void> {
+  const bench = benchOn(engine, new HandJournal(engine, isShared));
   const model = new Model();
   let walk: Walk | undefined;
   for (const [number, step] of list.entries()) {

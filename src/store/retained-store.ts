@@ -38,6 +38,7 @@ const everything: Scan = { first: Buffer.of(0), matches: () => true, next: undef
 export class RetainedTable implements RetainedStore {
   readonly #short: LayeredTable<Kept>;
   readonly #long: LayeredTable<Kept>;
+  readonly #journal: Journal;
 
   /** `onFault` is told of a message that cannot be read; the others are served all the same. */
   constructor(journal: Journal, onFault: (error: unknown) => void) {
@@ -50,12 +51,17 @@ export class RetainedTable implements RetainedStore {
         return undefined;
       }
     };
+    this.#journal = journal;
     this.#short = new LayeredTable<Kept>(journal, Table.retained, decode);
     this.#long = new LayeredTable<Kept>(journal, Table.retainedLong, decode);
   }
 
   get size(): number {
     return this.#short.size + this.#long.size;
+  }
+
+  get pending(): number {
+    return this.#short.pending + this.#long.pending;
   }
 
   has(topic: string): boolean {
@@ -102,6 +108,7 @@ export class RetainedTable implements RetainedStore {
     namesMax: number,
     visit: Visit,
   ): string | undefined {
+    if (from === '') this.#journal.engine.renew();
     let left = namesMax;
     const stop = (): boolean => left-- <= 0;
     if (!from.startsWith(inLong)) {
@@ -109,7 +116,8 @@ export class RetainedTable implements RetainedStore {
       const resume = this.#walkShort(scan, at, stop, visit);
       if (resume !== undefined) return placeOf(inShort, resume);
     }
-    if (this.#long.size === 0) return undefined;
+    // Where others write, the size may be an old one.
+    if (this.#long.size === 0 && !this.#journal.isShared) return undefined;
     const at = from.startsWith(inLong) ? keyOfPlace(from) : lowestHash;
     const resume = this.#walkLong(isWanted, at, stop, visit);
     return resume && placeOf(inLong, resume);

@@ -55,6 +55,11 @@ export function readHead(bytes: Buffer): SessionHead {
   };
 }
 
+/** Whose session it is, without reading the rest. */
+export function clientIdOfHead(bytes: Buffer): string {
+  return opened(bytes, 'a session').text();
+}
+
 export function subscriptionRecord(subscription: Subscription): Buffer {
   const { filter, qos, noLocal, retainAsPublished, retainHandling, subscriptionId } = subscription;
   const flags =

@@ -328,7 +328,7 @@ test('a record that nobody can read is told about and passed over, the others co
   ];
   const batch = new Batch();
   for (const [i, value] of damaged.entries()) {
-    batch.put(Table.queue, pairKey(1, 2 + i), value);
+    batch.put(Table.queue, pairKey(session.no, 2 + i), value);
   }
   await before.engine.commit(batch);
   const bench = before.again();

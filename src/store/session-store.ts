@@ -8,7 +8,7 @@
 // serials that the number has no room for; a broker has to run for years to get there.
 
 import type { Delivery } from '#core/delivery';
-import type { Message } from '#core/message';
+import type { Message, Passage } from '#core/message';
 import {
   type DeliveryOptions,
   type Receipt,
@@ -22,7 +22,16 @@ import type { Subscription } from '#core/subscription';
 import type { Bodies } from './bodies.ts';
 import type { Committer } from './committer.ts';
 import { keyBytesMax, Table } from './table.ts';
-import { numberKey, numberMax, pairKey, readNumber, shortKey, writeNumber } from './keys.ts';
+import {
+  numberKey,
+  numberMax,
+  pairKey,
+  passageKey,
+  passageRange,
+  readNumber,
+  shortKey,
+  writeNumber,
+} from './keys.ts';
 import { messageBytes, readMessage, writeMessage } from './message-record.ts';
 import {
   EntryKind,
@@ -45,6 +54,8 @@ const noBytes: Buffer = Buffer.alloc(0);
 export interface SessionParts {
   readonly journal: Committer;
   readonly bodies: Bodies;
+  /** Marks of passages that are told, as latin1, until they are flushed or not: see `hasPassed`. */
+  readonly marks: Map<string, Promise<void>>;
   readonly onEnd: (no: number) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -56,14 +67,16 @@ export class SessionTables implements SessionStore {
   readonly no: number;
   readonly #parts: SessionParts;
   watcher: SessionWatcher | undefined;
+  mayHavePassed: boolean;
   /** The messages of this session in one batch. */
   #span: { from: number; through: number } | undefined;
   #spanSerial = 0;
   /** The last batch in which a message was settled or released. */
   #settledSerial = 0;
 
-  constructor(no: number, parts: SessionParts) {
+  constructor(no: number, parts: SessionParts, mayHavePassed: boolean) {
     this.no = no;
+    this.mayHavePassed = mayHavePassed;
     this.#parts = parts;
   }
 
@@ -113,6 +126,7 @@ export class SessionTables implements SessionStore {
     else bytes.writeUInt16BE(0x0100 | (flags as number), at);
     if (body === undefined) writeMessage(message, bytes, at + headBytes);
     else writeNumber(bytes, at + headBytes, body.id);
+    if (message.passage !== undefined) this.#mark(message.passage, options, isHandedOn);
     if (isHandedOn) this.#watchLasting(seq);
     else this.#watch(seq);
     // A batch of so many writes is not one that a receiver could still be quicker than.
@@ -121,6 +135,16 @@ export class SessionTables implements SessionStore {
     return (
       (serial * placesPerBatch + (serial === 0 ? 0 : place)) * 2 + (body === undefined ? 0 : 1)
     );
+  }
+
+  /** NOTE: it stays when the message is settled before it is written: the message did arrive. */
+  #mark({ sessionNo, packetId }: Passage, { group }: DeliveryOptions, isLasting: boolean): void {
+    const key = passageKey(sessionNo, packetId, group ?? this.no);
+    this.#journal.open.put(Table.passages, key, noBytes, isLasting);
+    const { marks } = this.#parts;
+    const mark = key.toString('latin1');
+    marks.set(mark, this.#journal.flushed());
+    this.#journal.onSettled(() => marks.delete(mark));
   }
 
   settle(seq: number, message: Message | undefined, receipt: Receipt): void {
@@ -188,17 +212,35 @@ export class SessionTables implements SessionStore {
     });
   }
 
-  take(packetId: number, sinceMs: number): void {
-    this.#journal.open.put(Table.taken, this.#keyOf(packetId), numberKey(sinceMs));
+  take(packetId: number, sinceMs: number, isLasting = false): void {
+    const since = numberKey(sinceMs);
+    this.#journal.open.put(Table.taken, this.#keyOf(packetId), since, isLasting);
   }
 
   free(packetId: number): void {
     this.#journal.open.remove(Table.taken, this.#keyOf(packetId), true);
+    if (this.mayHavePassed) this.#forgetPassages(packetId);
+  }
+
+  /**
+   * Whoever has marked the publish has flushed that before its client could release it. Marks that
+   * cannot be read now stay until the id is released again: the release itself must not fail.
+   */
+  #forgetPassages(packetId: number): void {
+    const { engine, open } = this.#journal;
+    const [from, to] = passageRange(this.no, packetId);
+    try {
+      engine.renew();
+      engine.keys(Table.passages, from, to, (key) => open.remove(Table.passages, key, true) >= 0);
+    } catch (error) {
+      this.#parts.onFault(error);
+    }
   }
 
   taken(): Iterable<readonly [packetId: number, sinceMs: number]> {
     const found: [number, number][] = [];
     const { engine } = this.#journal;
+    engine.renew();
     engine.range(Table.taken, pairKey(this.no, 0), pairKey(this.no + 1, 0), (key, value) => {
       found.push([readNumber(key, 6), readNumber(value, 0)]);
       return true;
@@ -208,8 +250,10 @@ export class SessionTables implements SessionStore {
 
   read(from: number, through: number, countMax: number): StoredEntry[] {
     const found: StoredEntry[] = [];
+    const { engine } = this.#journal;
     const end = pairKey(this.no, Math.min(through + 1, numberMax));
-    this.#journal.engine.range(Table.queue, pairKey(this.no, from), end, (key, value) => {
+    engine.renew();
+    engine.range(Table.queue, pairKey(this.no, from), end, (key, value) => {
       const entry = this.#readOrPass(readNumber(key, 6), value);
       if (entry !== undefined) found.push(entry);
       return found.length < countMax;
@@ -240,6 +284,7 @@ export class SessionTables implements SessionStore {
   extent(from: number): { count: number; lastSeq: number } {
     const { engine } = this.#journal;
     const end = pairKey(this.no, numberMax);
+    engine.renew();
     const last = engine.lastKey(Table.queue, pairKey(this.no, from), end);
     if (last === undefined) return { count: 0, lastSeq: 0 };
     let count = 0;

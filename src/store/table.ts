@@ -17,6 +17,8 @@ export const Table = {
   records: 10,
   /** Sessions that are over and whose rest has not been cleared away yet. */
   ended: 11,
+  /** Who has been given which QoS 2 message of another worker, until its publisher is told. */
+  passages: 12,
 } as const;
 export type Table = (typeof Table)[keyof typeof Table];
 

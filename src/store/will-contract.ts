@@ -57,6 +57,10 @@ export function willContract(name: string, make: MakeEngine): void {
       ['c', will],
       [long, will],
     ]);
+    assert.deepEqual(
+      next.all((clientId) => clientId === 'a'),
+      [['a', will]],
+    );
     table.delete('a');
     table.delete(long);
     table.delete('never');

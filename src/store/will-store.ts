@@ -39,14 +39,23 @@ export class WillTable implements WillStore {
     this.#journal.open.remove(Table.wills, shortKey(clientId));
   }
 
-  all(): (readonly [clientId: string, will: StoredWill])[] {
+  all(
+    isWanted: (clientId: string) => boolean = () => true,
+  ): (readonly [clientId: string, will: StoredWill])[] {
     const wills: (readonly [string, StoredWill])[] = [];
-    this.#journal.engine.range(Table.wills, lowestKey, undefined, (_, value) => {
-      wills.push(readWill(value));
+    const { engine } = this.#journal;
+    engine.renew();
+    engine.range(Table.wills, lowestKey, undefined, (_, value) => {
+      if (isWanted(clientIdOf(value))) wills.push(readWill(value));
       return true;
     });
     return wills;
   }
+}
+
+/** Format and flags stand before it. */
+function clientIdOf(bytes: Buffer): string {
+  return new RecordReader(bytes, 2).text();
 }
 
 function willRecord(clientId: string, will: StoredWill): Buffer {

@@ -16,7 +16,7 @@ const reauthenticateCode = 0x19;
 
 async function startAsking(): Promise<TestBroker> {
   const broker = await startBroker();
-  broker.broker.hooks.on('client.enhanced_auth', 'test', (step) => {
+  broker.hook('client.enhanced_auth', (step) => {
     if (step.method !== method) return 'ignore';
     const said = step.data?.toString();
     if (said === 'hello') return { continue: true, data: Buffer.from('who?') };

@@ -27,7 +27,7 @@ async function startScram(zone: Overrides['zone'] = {}): Promise<TestBroker> {
   const decoyKey = Buffer.alloc(32, 1);
   // A lookup that takes its time, as one in a database does.
   const lookup = async (name: string) => users.get(name);
-  broker.broker.hooks.on('client.enhanced_auth', 'test', scramAuth(lookup, { decoyKey }));
+  broker.hook('client.enhanced_auth', scramAuth(lookup, { decoyKey }));
   return broker;
 }
 
@@ -85,7 +85,7 @@ async function letIn(
 /** Those whom the broker has let in, as its hooks see them. */
 function connectedTo(broker: TestBroker): ClientInfo[] {
   const connected: ClientInfo[] = [];
-  broker.broker.hooks.on('client.connected', 'watch', (client) => void connected.push(client));
+  broker.hook('client.connected', (client) => void connected.push(client), 'watch');
   return connected;
 }
 

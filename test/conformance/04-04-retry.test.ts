@@ -25,10 +25,11 @@ test('[MQTT-4.4.0-1] on a resumed session unacknowledged PUBLISH and PUBREL come
 
   const second = await broker.connect(session);
   for (const packetId of [one, two]) {
-    const again = await second.next('publish');
+    const again = await second.find('publish');
     assert.deepEqual([again.packetId, again.dup], [packetId, true]);
   }
-  assert.equal((await second.next('pubrel')).packetId, three);
+  // Nothing says where among the others.
+  assert.equal((await second.find('pubrel')).packetId, three);
   await second.expectNothing();
 });
 

@@ -11,7 +11,7 @@ const notAuthorized = 0x87;
 async function startGuarded(): Promise<{ broker: TestBroker; asked: string[] }> {
   const broker = await startBroker({ zone: { enableAcl: true } });
   const asked: string[] = [];
-  broker.broker.hooks.on('client.check_acl', 'test', (_, action, topic) => {
+  broker.hook('client.check_acl', (_, action, topic) => {
     asked.push(`${action} ${topic}`);
     return topic.startsWith('open/') ? 'allow' : 'deny';
   });
@@ -42,10 +42,10 @@ test('a publish that is not allowed is answered with 0x87, reaches nobody and is
   await using _ = broker;
   const codes: (number | undefined)[] = [];
   const client = await broker.connect();
-  broker.broker.hooks.on(
+  broker.hook(
     'client.check_acl',
-    'reader',
     (__, action) => (action === 'subscribe' ? 'allow' : 'ignore'),
+    'reader',
     9,
   );
   await client.subscribe('#', { qos: 2 });
@@ -82,7 +82,7 @@ test('a will to a topic that its client may not publish to is refused, and never
 
 test('a client that is refused does not take over the session of the one whose id it used (CVE-2026-6564)', async () => {
   await using broker = await startBroker();
-  broker.broker.hooks.on('client.authenticate', 'test', ({ password }) =>
+  broker.hook('client.authenticate', ({ password }) =>
     password?.toString() === 'right' ? { allow: true } : { allow: false, reasonCode: 0x86 },
   );
   const right = { clientId: 'owner', username: 'u', password: Buffer.from('right') };
@@ -99,7 +99,7 @@ test('a client that is refused does not take over the session of the one whose i
 test('topic aliases do not hide a topic from access control', async () => {
   await using broker = await startBroker({ zone: { enableAcl: true, maxTopicAlias: 5 } });
   const asked: string[] = [];
-  broker.broker.hooks.on('client.check_acl', 'test', (_, __, topic) => {
+  broker.hook('client.check_acl', (_, __, topic) => {
     asked.push(topic);
     return topic === 'secret' ? 'deny' : 'allow';
   });

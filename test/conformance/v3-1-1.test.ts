@@ -208,9 +208,7 @@ test('[v3 MQTT-3.3.5-1] overlapping subscriptions get one copy at the highest Qo
 
 test('[v3 MQTT-3.3.5-2] a publish that is not allowed is acknowledged and not delivered', async () => {
   await using broker = await startBroker({ zone: { enableAcl: true } });
-  broker.broker.hooks.on('client.check_acl', 'test', (_, action) =>
-    action === 'publish' ? 'deny' : 'allow',
-  );
+  broker.hook('client.check_acl', (_, action) => (action === 'publish' ? 'deny' : 'allow'));
   const client = await broker.connect({ version });
   await client.subscribe('a', { qos: 2 });
   for (const qos of [0, 1, 2] as const) await client.publish('a', 'forbidden', { qos });

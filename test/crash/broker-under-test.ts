@@ -17,6 +17,8 @@ export interface BrokerUnderTest extends AsyncDisposable {
   stop(): Promise<number | null>;
   /** Where it listens; undefined while it does not. */
   readonly port: number | undefined;
+  /** Threads that serve clients, as far as we were told; 1 where one thread serves all. */
+  readonly workers: number;
   /** Where log and data lie. */
   readonly place: string;
   /** Called for each line of its log that tells of a failure of its own. */
@@ -30,6 +32,9 @@ export interface ProcessOptions {
   readonly sets?: readonly string[];
   /** A program, or a script for this Node.js, that takes the words of bin/broker and speaks like it. */
   readonly entry?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Events of level error that are part of the play. */
+  readonly expectedErrors?: readonly string[];
 }
 
 /** It listens, ends or is given up after this time. */
@@ -52,6 +57,10 @@ export class BrokerProcess implements BrokerUnderTest {
   readonly place: string = mkdtempSync(join(tmpdir(), 'broker-crash-'));
   onFault: (line: string) => void = () => undefined;
   isKept = false;
+  /** Called for each line that it says. */
+  onLine: (line: string) => void = () => undefined;
+  readonly #expected: readonly string[];
+  readonly #env: Readonly<Record<string, string>>;
   readonly #command: string;
   readonly #args: readonly string[];
   readonly #log: number;
@@ -60,7 +69,9 @@ export class BrokerProcess implements BrokerUnderTest {
   #isEnding = false;
   #port: number | undefined;
 
-  constructor({ sets = [], entry }: ProcessOptions = {}) {
+  constructor({ sets = [], entry, env = {}, expectedErrors = [] }: ProcessOptions = {}) {
+    this.#env = env;
+    this.#expected = expectedErrors.map((event) => `"event":"${event}"`);
     this.#log = openSync(join(this.place, 'broker.log'), 'a');
     const program = entry ?? join(installRoot, 'bin', 'broker');
     const isScript = program.endsWith('.ts');
@@ -74,15 +85,41 @@ export class BrokerProcess implements BrokerUnderTest {
     return this.#port;
   }
 
+  get workers(): number {
+    const key = '--set=node.workers=';
+    const set = this.#args.findLast((word) => word.startsWith(key))?.slice(key.length);
+    const told = Number(set ?? process.env['BROKER_NODE__WORKERS'] ?? 1);
+    return told === 0 ? 1 : told;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  get exitCode(): number | null | undefined {
+    return this.#child?.exitCode;
+  }
+
+  /** Resolves when the process is over, by itself or not. */
+  async ended(): Promise<void> {
+    await this.#closed;
+  }
+
+  /** A line to its input. */
+  say(line: string): void {
+    this.#child?.stdin?.write(`${line}\n`);
+  }
+
   async start(): Promise<void> {
     this.note('start');
     this.#isEnding = false;
     const child = spawn(this.#command, this.#args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
       // As bin/broker has it: a script of ours need not be compiled at every start either.
       env: {
         NODE_COMPILE_CACHE: join(installRoot, 'node_modules', '.cache', 'broker'),
         ...process.env,
+        ...this.#env,
       },
     });
     this.#child = child;
@@ -91,7 +128,8 @@ export class BrokerProcess implements BrokerUnderTest {
     const read = (line: string): void => {
       const port = /^ {2}mqtt:tcp \S+:(\d+) /.exec(line)?.[1];
       if (port !== undefined) listening.resolve(Number(port));
-      if (line.startsWith('{') && line.includes('"level":"error"')) this.onFault(line);
+      if (this.#isFault(line)) this.onFault(line);
+      this.onLine(line);
     };
     child.stdout.on('data', this.#lines(read));
     child.stderr.on(
@@ -116,6 +154,11 @@ export class BrokerProcess implements BrokerUnderTest {
     } finally {
       clearTimeout(late);
     }
+  }
+
+  #isFault(line: string): boolean {
+    if (!line.startsWith('{') || !line.includes('"level":"error"')) return false;
+    return !this.#expected.some((event) => line.includes(event));
   }
 
   async kill(): Promise<void> {

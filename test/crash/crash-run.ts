@@ -67,6 +67,7 @@ class CrashRun {
     this.#random = new Random(options.seed);
     this.#company = new Company(this.#books, this.#random);
     const { violations } = this.#books;
+    this.#books.wills.mayRepeat = options.broker.workers !== 1;
     this.#broker.onFault = (line) => violations.add('process', line.slice(0, 500));
     const changed = (): void => {
       this.#changedAtMs = performance.now();
@@ -77,8 +78,12 @@ class CrashRun {
       client.onChange = changed;
       client.trace = options.trace;
       client.onConnected = () => this.#connected();
-      client.onLost = (words) => {
+      client.onLost = (words, hasCrossed) => {
         if (this.#isEnding) return;
+        if (hasCrossed) {
+          this.#books.figures.crossed++;
+          return;
+        }
         const told = `the broker ended the connection of "${client.spec.name}"`;
         violations.add('protocol', `${told} ${words === '' ? 'without a word' : `by ${words}`}`);
       };

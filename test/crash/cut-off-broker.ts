@@ -19,6 +19,10 @@ export class CutOffBroker implements BrokerUnderTest {
     return typeof address === 'object' ? address?.port : undefined;
   }
 
+  get workers(): number {
+    return this.#inner.workers;
+  }
+
   get place(): string {
     return this.#inner.place;
   }

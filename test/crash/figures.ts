@@ -19,6 +19,10 @@ export class Figures {
   /** Copies beyond the first, where QoS 1 allows them. */
   repeated = 0;
   lost = 0;
+  /** Publishes that the broker could not store, and said so. */
+  refused = 0;
+  /** Connections that an older one of the same client took over, its CONNECT being read later. */
+  crossed = 0;
   /** From the launch of a process to the first CONNACK. */
   readonly restartMs: number[] = [];
   /** Sessions that had a CONNACK and nothing else acknowledged, and were gone after a kill. */
@@ -55,6 +59,8 @@ export class Figures {
       ['lost', this.lost],
       ['doubled (QoS 2)', counts.get('doubled') ?? 0],
       ['restart to first CONNACK, ms', `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`],
+      ['refused', this.refused],
+      ['taken over by an older one', this.crossed],
       ['sessions gone, CONNACK only', this.unproven],
       ['violations', [...counts].map(([kind, count]) => `${kind} ${count}`).join(', ') || 'none'],
     ];

@@ -67,6 +67,12 @@ export class OutsidePair {
     });
   }
 
+  /** Those that have lost their connection come again. */
+  comeBack(): void {
+    this.#publisher.comeBack();
+    this.#subscriber.comeBack();
+  }
+
   /** Both connections are over when it resolves. */
   async disconnected(): Promise<void> {
     await Promise.all([this.#publisher.closed(), this.#subscriber.closed()]);
@@ -149,6 +155,10 @@ class OutsideClient {
     this.#port = port;
     this.#isOpen = true;
     this.mqtt.reconnect(this.#stores);
+  }
+
+  comeBack(): void {
+    if (!this.#isOpen && this.#port !== 0) this.connect(this.#port);
   }
 
   async end(): Promise<void> {

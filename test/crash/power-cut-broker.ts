@@ -1,5 +1,6 @@
 // bin/broker over a disk that forgets what was not flushed: the words of the command line, the broker
-// and its store are the real ones, only the engine under the store is not.
+// and its store are the real ones, only the engine under the store is not. One thread, whatever
+// node.workers says: what several write goes through one transaction of LMDB's, not of this engine's.
 
 import { join } from 'node:path';
 import { systemClock } from '#base/clock';
@@ -11,7 +12,7 @@ import { Alone } from '#cluster/alone';
 import { banner } from '../../src/banner.ts';
 import { brokerCommand } from '../../src/cli/broker.ts';
 import type { RunOptions } from '../../src/cli/run-options.ts';
-import { closeInOrder } from '../../src/shutdown.ts';
+import { closeInOrder } from '#node/shutdown';
 import { Random } from '../fuzz/random.ts';
 import { FlushedFileEngine } from './flushed-file-engine.ts';
 

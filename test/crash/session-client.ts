@@ -46,6 +46,11 @@ interface Outgoing {
 
 /** Less than the QoS 2 messages that a broker takes unreleased, as shipped. */
 export const windowMax = 60;
+/** Implementation specific error: not stored. */
+const refusedCode = 0x83;
+/** Server busy, and what there was for it before MQTT 5. */
+const busyCodes: readonly number[] = [0x89, 3];
+const crossedWords: readonly string[] = ['CONNACK 137', 'CONNACK 3', 'DISCONNECT 142'];
 const foreverSeconds = 0xffff_ffff;
 
 export class SessionClient implements LinkOwner {
@@ -55,6 +60,8 @@ export class SessionClient implements LinkOwner {
   readonly wishes: Wishes;
   /** Answers are held back and sent in order, when this says how long. */
   answerDelayMs: (() => number) | undefined;
+  /** The broker may say that it could not store a publish: then nobody is owed it. */
+  mayRefuse = false;
   /** Told when anything has happened that somebody may wait for. */
   onChange: () => void = () => undefined;
   /** Told when a CONNACK has come. */
@@ -62,12 +69,17 @@ export class SessionClient implements LinkOwner {
   /** Told of every packet, in words. */
   trace: ((line: string) => void) | undefined;
   /** Told when a connection ended that the client did not end: what the broker said last. */
-  onLost: (words: string) => void = () => undefined;
+  onLost: (words: string, hasCrossed: boolean) => void = () => undefined;
   readonly #outgoing = new Map<number, Outgoing>();
   readonly #incoming = new Map<number, string>();
   #link: Link | undefined;
   #isOnline = false;
   #isLeaving = false;
+  /**
+   * A CONNECT was under way when its connection ended. Another worker may read it later than the next
+   * one, and the old one then takes over from the new one: nobody can tell which came first.
+   */
+  #mayCross = false;
   /** Something was acknowledged that is no use without the session: it must be there next time. */
   #isProven = false;
   #isKnown = false;
@@ -205,7 +217,8 @@ export class SessionClient implements LinkOwner {
   onClosed(fault: Error | undefined): void {
     if (fault !== undefined) this.#object(`sent what is not MQTT: ${fault.message}`);
     if (this.#isLeaving) this.books.wills.left(this.spec.name, this.books.tick());
-    else this.onLost(this.#lastWords);
+    else this.onLost(this.#lastWords, this.#hasCrossed(this.#lastWords));
+    if (!this.#isOnline && this.#lastWords === '') this.#mayCross = true;
     this.#lastWords = '';
     this.trace?.(`${this.spec.name} closed`);
     this.#link = undefined;
@@ -220,11 +233,23 @@ export class SessionClient implements LinkOwner {
     this.onChange();
   }
 
+  #hasCrossed(words: string): boolean {
+    const isTold = crossedWords.includes(words) || (words === '' && this.spec.version < 5);
+    if (!this.#mayCross || !isTold) return false;
+    this.#mayCross = false;
+    return true;
+  }
+
   #onConnack({ reasonCode, sessionPresent }: ConnackPacket): void {
     const { name, isPersistent } = this.spec;
-    if (reasonCode !== 0) return this.#object(`refused the connection with ${reasonCode}`);
+    if (reasonCode !== 0) {
+      this.#lastWords = `CONNACK ${reasonCode}`;
+      if (this.#mayCross && busyCodes.includes(reasonCode)) return;
+      return this.#object(`refused the connection with ${reasonCode}`);
+    }
     this.#isOnline = true;
     this.books.wills.stand(name, this.books.tick());
+    if (this.#mayCross) this.books.wills.doubt(name);
     if (sessionPresent && !isPersistent) this.#object('has a session after a clean start');
     if (!sessionPresent && this.#isKnown) {
       if (this.#isProven) this.books.violations.add('forgotten', `the session of "${name}"`);
@@ -274,6 +299,11 @@ export class SessionClient implements LinkOwner {
     const outgoing = this.#outgoing.get(packetId);
     if (outgoing === undefined) return this.#object(`sent ${type} ${packetId}: not in flight`);
     const { sent } = outgoing;
+    if (this.mayRefuse && reasonCode === refusedCode) {
+      this.#outgoing.delete(packetId);
+      this.books.figures.refused++;
+      return;
+    }
     if (type !== (sent.qos === 1 ? 'puback' : 'pubrec') || reasonCode >= 0x80) {
       return this.#object(`answered QoS ${sent.qos} by ${type} with code ${reasonCode}`);
     }

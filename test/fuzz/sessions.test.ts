@@ -164,24 +164,23 @@ class Scenario {
 
   /** Until everybody has what is theirs: nothing in flight, nothing queued, no connection half gone. */
   async #rest(): Promise<void> {
-    const { core } = this.#broker.broker;
     for (let attempt = 0, quiet = 0; quiet < 2; attempt++) {
       assert.ok(attempt < 500, `Cannot come to rest: ${this.#unrest()}`);
       const connected = this.#all.filter(({ isConnected }) => isConnected);
       await Promise.all(connected.map((client) => client.ping()));
       for (const { failure } of this.#all) if (failure !== undefined) throw failure;
-      const isQuiet = core.stats.count('connections') === connected.length && this.#unrest() === '';
+      const isQuiet =
+        this.#broker.stat('connections') === connected.length && this.#unrest() === '';
       quiet = isQuiet ? quiet + 1 : 0;
     }
   }
 
   /** What is still under way, in words. */
   #unrest(): string {
-    const { sessions } = this.#broker.broker.core;
     return this.#all
       .filter(({ isConnected }) => isConnected)
       .flatMap(({ name, hasUnacknowledged }) => {
-        const { window, queue } = sessions.find(name)?.out ?? {};
+        const { window, queue } = this.#broker.session(name)?.out ?? {};
         const left = (window?.inflight.size ?? 0) + (queue?.length ?? 0);
         if (left === 0 && !hasUnacknowledged) return [];
         return [`"${name}" is owed ${left}${hasUnacknowledged ? ' and waits for acks' : ''}`];

@@ -146,6 +146,10 @@ export class SlowEngine implements Engine {
     return this.#memory.count(table);
   }
 
+  renew(): void {
+    this.#memory.renew();
+  }
+
   close(): Promise<void> {
     return this.#memory.close();
   }

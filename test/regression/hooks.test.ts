@@ -22,7 +22,7 @@ test('a told hook that rejects is reported, and the process lives', async () => 
   const late = (async () => {
     throw new Error('late');
   }) as () => void;
-  broker.broker.hooks.on('client.connected', 'bad', late);
+  broker.hook('client.connected', late, 'bad');
   await broker.connect();
   await settled();
   assert.deepEqual(broker.takeFaults(), [failed('client.connected', 'late')]);
@@ -33,12 +33,16 @@ test('an asynchronous message.publish hook sees the payload it was given, whatev
   const thinking = Promise.withResolvers<void>();
   const seen: string[] = [];
   let asked = 0;
-  broker.broker.hooks.on('message.publish', 'slow', async ({ topic, payload }) => {
-    asked += 1;
-    if (topic === 't') await thinking.promise;
-    seen.push(payload.toString());
-    return undefined;
-  });
+  broker.hook(
+    'message.publish',
+    async ({ topic, payload }) => {
+      asked += 1;
+      if (topic === 't') await thinking.promise;
+      seen.push(payload.toString());
+      return undefined;
+    },
+    'slow',
+  );
   const one = await broker.connect();
   const other = await broker.connect();
   const publishing = one.publish('t', 'the original payload', { qos: 1 });
@@ -52,7 +56,7 @@ test('an asynchronous message.publish hook sees the payload it was given, whatev
 test('a message that a told hook keeps stays as it was', async () => {
   await using broker = await startBroker();
   const kept: MessageView[] = [];
-  broker.broker.hooks.on('message.dropped', 'keeper', (message) => void kept.push(message));
+  broker.hook('message.dropped', (message) => void kept.push(message), 'keeper');
   const writer = await broker.connect();
   await writer.publish('t', 'the original payload', { qos: 1 });
   await writer.publish('u', 'z'.repeat(100), { qos: 1 });
@@ -64,10 +68,14 @@ test('a message that a told hook keeps stays as it was', async () => {
 
 test('a client kicked inside message.publish gets nothing more of its read routed', async () => {
   await using broker = await startBroker();
-  broker.broker.hooks.on('message.publish', 'guard', ({ topic, clientId }) => {
-    if (topic === 'bad') broker.broker.kick(clientId);
-    return undefined;
-  });
+  broker.hook(
+    'message.publish',
+    ({ topic, clientId }) => {
+      if (topic === 'bad') broker.kick(clientId);
+      return undefined;
+    },
+    'guard',
+  );
   const subscriber = await broker.connect();
   await subscriber.subscribe('#');
   const client = await broker.connect();
@@ -87,9 +95,13 @@ test('a client kicked inside message.publish gets nothing more of its read route
 
 test('a client kicked inside a told hook gets nothing more of its read routed', async () => {
   await using broker = await startBroker();
-  broker.broker.hooks.on('message.acked', 'guard', ({ clientId }) => {
-    broker.broker.kick(clientId);
-  });
+  broker.hook(
+    'message.acked',
+    ({ clientId }) => {
+      broker.kick(clientId);
+    },
+    'guard',
+  );
   const subscriber = await broker.connect();
   await subscriber.subscribe('after');
   const client = await broker.connect({ properties: { sessionExpirySeconds: 100 } });
@@ -109,13 +121,17 @@ for (const answer of [undefined, 'drop'] as const) {
     const receiver = await broker.connect({ clientId: 'receiver' });
     await receiver.subscribe('t', { qos: 1 });
     const writer = await broker.connect();
-    broker.broker.hooks.on('message.deliver', 'guard', ({ clientId }) => {
-      broker.broker.kick(clientId);
-      return answer;
-    });
+    broker.hook(
+      'message.deliver',
+      ({ clientId }) => {
+        broker.kick(clientId);
+        return answer;
+      },
+      'guard',
+    );
     assert.equal((await writer.publish('t', 'x', { qos: 1 }))?.reasonCode, 0);
     await receiver.expectDisconnected(0x98);
-    broker.broker.hooks.off('guard');
+    broker.unhook('guard');
     await broker.expectService();
   });
 }
@@ -128,20 +144,26 @@ test('a receiver kicked inside message.deliver while it takes its queue does not
   await broker.lose(absent, 's');
   const writer = await broker.connect();
   for (const payload of ['one', 'two']) await writer.publish('t', payload, { qos: 1 });
-  broker.broker.hooks.on('message.deliver', 'guard', ({ clientId }) => {
-    broker.broker.kick(clientId);
-    return undefined;
-  });
+  broker.hook(
+    'message.deliver',
+    ({ clientId }) => {
+      broker.kick(clientId);
+      return undefined;
+    },
+    'guard',
+  );
   const back = await broker.connect({ ...durable, cleanStart: false });
   await back.expectDisconnected(0x98);
-  broker.broker.hooks.off('guard');
+  broker.unhook('guard');
   await broker.expectService();
 });
 
 test('a topic from a hook that is no topic name is refused, and not remembered as valid', async () => {
   await using broker = await startBroker();
-  broker.broker.hooks.on('message.publish', 'bad', ({ topic }) =>
-    topic === 'in' ? { topic: 'a/#' } : undefined,
+  broker.hook(
+    'message.publish',
+    ({ topic }) => (topic === 'in' ? { topic: 'a/#' } : undefined),
+    'bad',
   );
   const subscriber = await broker.connect();
   await subscriber.subscribe('in');
@@ -149,14 +171,14 @@ test('a topic from a hook that is no topic name is refused, and not remembered a
   await writer.publish('in', 'as it was', { qos: 1 });
   assert.deepEqual(await subscriber.receivePayloads(1), ['as it was']);
   assert.equal(broker.takeFaults().length, 1);
-  broker.broker.hooks.off('bad');
+  broker.unhook('bad');
   writer.sendPublish('a/#', 'x', { qos: 1 });
   await writer.expectDisconnected(0x90);
 });
 
 test('a message.publish hook that answers nonsense late is skipped and reported', async () => {
   await using broker = await startBroker();
-  broker.broker.hooks.on('message.publish', 'bad', (async () => null) as never);
+  broker.hook('message.publish', (async () => null) as never, 'bad');
   const subscriber = await broker.connect();
   await subscriber.subscribe('t');
   const writer = await broker.connect();
@@ -167,8 +189,7 @@ test('a message.publish hook that answers nonsense late is skipped and reported'
 
 test('a client kicked inside session.subscribed leaves no subscription behind', async () => {
   await using broker = await startBroker();
-  const { hooks, core } = broker.broker;
-  hooks.on('session.subscribed', 'kicker', ({ clientId }) => void broker.broker.kick(clientId));
+  broker.hook('session.subscribed', ({ clientId }) => void broker.kick(clientId));
   const client = await broker.connect({ clientId: 'c' });
   client.send(
     encodePacket(
@@ -188,19 +209,19 @@ test('a client kicked inside session.subscribed leaves no subscription behind', 
     ),
   );
   await client.expectClosed();
-  assert.equal(core.stats.count('subscriptions'), 0);
-  assert.deepEqual([...core.router.filters()], []);
+  assert.equal(broker.stat('subscriptions'), 0);
+  assert.deepEqual(broker.filterNames(), []);
 });
 
 test('a client kicked inside message.acked ends in order', async () => {
   await using broker = await startBroker();
   const client = await broker.connect({ clientId: 'c' });
   await client.subscribe('t', { qos: 1 });
-  broker.broker.hooks.on('message.acked', 'kicker', () => void broker.broker.kick('c'));
+  broker.hook('message.acked', () => void broker.kick('c'), 'kicker');
   await (await broker.connect()).publish('t', 'x', { qos: 1 });
   client.ack('puback', (await client.next('publish')).packetId);
   await client.expectClosed();
-  assert.equal(broker.broker.core.sessions.find('c'), undefined);
+  assert.equal(broker.session('c'), undefined);
 });
 
 test('a QoS 1 message whose receiver is kicked inside message.deliver reaches it when it is back', async () => {
@@ -209,10 +230,14 @@ test('a QoS 1 message whose receiver is kicked inside message.deliver reaches it
   const client = await broker.connect(durable);
   await client.subscribe('t', { qos: 1 });
   let kicks = 0;
-  broker.broker.hooks.on('message.deliver', 'kicker', () => {
-    if (kicks++ === 0) broker.broker.kick('c');
-    return undefined;
-  });
+  broker.hook(
+    'message.deliver',
+    () => {
+      if (kicks++ === 0) broker.kick('c');
+      return undefined;
+    },
+    'kicker',
+  );
   await (await broker.connect()).publish('t', 'kept', { qos: 1 });
   await client.expectClosed();
   const back = await broker.connect(durable);

@@ -27,7 +27,7 @@ for (const version of [3, 4, 5] as const) {
       await client.expectNothing();
       broker.advance(keepaliveSeconds * 1500 - tickMs);
       await settled();
-      assert.equal([...broker.broker.channels()].length, 1);
+      assert.equal([...broker.channels()].length, 1);
       broker.advance(2 * tickMs);
       await client.expectDisconnected(0x8d);
     });
@@ -38,11 +38,15 @@ test('a keepalive does not run out while a hook holds up the reading', async () 
   await using broker = await startBroker();
   const thinking = Promise.withResolvers<void>();
   let asked = 0;
-  broker.broker.hooks.on('message.publish', 'slow', async () => {
-    asked += 1;
-    await thinking.promise;
-    return undefined;
-  });
+  broker.hook(
+    'message.publish',
+    async () => {
+      asked += 1;
+      await thinking.promise;
+      return undefined;
+    },
+    'slow',
+  );
   const client = await broker.connect({ keepaliveSeconds: 1 });
   const publishing = client.publish('t', 'x', { qos: 1 });
   await until('the hook asked', () => asked === 1);
@@ -57,7 +61,7 @@ test('a keepalive does not run out while publish_limit holds up the reading', as
   const client = await broker.connect({ keepaliveSeconds: 1 });
   client.sendPublish('t', '1');
   const publishing = client.publish('t', '2', { qos: 1 });
-  const [channel] = broker.broker.channels() as Iterable<Channel>;
+  const [channel] = broker.channels() as Iterable<Channel>;
   await until('the pause', () => channel?.transport.isPaused === true);
   broker.advance(59_000);
   await settled();

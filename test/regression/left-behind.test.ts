@@ -19,10 +19,10 @@ test('a client that accepts no CONNACK leaves no session', async () => {
     properties: { maximumPacketSize: 4, sessionExpirySeconds: 60 },
   });
   await client.expectClosed();
-  await until('the connection gone', () => broker.broker.connectionCount === 0);
+  await until('the connection gone', () => broker.connectionCount === 0);
   broker.advance(61_000);
-  assert.equal(broker.broker.core.sessions.size, 0);
-  assert.equal(broker.broker.core.stats.count('connections'), 0);
+  assert.equal(broker.sessionCount, 0);
+  assert.equal(broker.stat('connections'), 0);
 });
 
 test('a topic that is too long under its mountpoint is refused, retained for nobody', async () => {
@@ -72,7 +72,7 @@ test('aliases for very long topics are bounded in bytes', async () => {
 test('an AUTH challenge over the bound of the outbox is answered all the same', async () => {
   await using broker = await startBroker({ zone: { maxOutboxBytes: 1024 } });
   let steps = 0;
-  broker.broker.hooks.on('client.enhanced_auth', 'test', () =>
+  broker.hook('client.enhanced_auth', () =>
     steps++ === 0 ? { continue: true, data: Buffer.alloc(3000, 1) } : { allow: true },
   );
   const client = await broker.open();

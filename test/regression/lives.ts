@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { VirtualClock } from '#base/clock';
 import { MemoryEngine } from '#store/memory-engine';
-import { type Overrides, startBroker, type TestBroker } from '#test/broker';
-import type { ConnectOptions, RawClient } from '#test/raw-client';
+import { type JoinOptions, type Overrides, startBroker, type TestBroker } from '#test/broker';
+import type { RawClient } from '#test/raw-client';
 import { SlowEngine } from '#test/slow-engine';
 import { settled } from './event-turns.ts';
 
@@ -52,7 +52,7 @@ export class Lives implements AsyncDisposable {
 
   /** Stops the broker in order. */
   async stop(): Promise<void> {
-    this.#broker?.broker.stop();
+    for (const broker of this.#broker?.brokers ?? []) broker.stop();
     await settled();
     await this.#broker?.flushed();
     await this.crash();
@@ -74,7 +74,7 @@ export async function join(
   broker: TestBroker,
   clientId: string,
   isPresent: boolean,
-  options: ConnectOptions & { version?: 4 | 5 } = {},
+  options: JoinOptions = {},
 ): Promise<RawClient> {
   const { properties = {}, ...rest } = options;
   const version = options.version ?? 5;

@@ -66,7 +66,7 @@ test('a message that waits for a slow client holds little more than its own byte
   await slow.subscribe('t', { qos: 1 });
   const writer = await broker.connect();
   for (let i = 0; i < 5; i++) await writer.publish('t', 'x', { qos: 1 });
-  const queue = broker.broker.core.sessions.find('slow')?.out.queue;
+  const queue = broker.session('slow')?.out.queue;
   assert.equal(queue?.length, 4);
   for (let queued = queue.shift(); queued !== undefined; queued = queue.shift()) {
     assert.ok(queued.message.payload.buffer.byteLength < 200);
@@ -84,7 +84,7 @@ test('a message in flight holds little more than its own bytes once its client h
   await writer.publish('t', 'x', { qos: 1 });
   await writer.publish('t', 'y', { qos: 2 });
   await broker.lose(client, 's');
-  const entries = broker.broker.core.sessions.find('s')?.out.window.inflight.inOrder() ?? [];
+  const entries = broker.session('s')?.out.window.inflight.inOrder() ?? [];
   assert.deepEqual(
     entries.map(({ message }) => message?.payload.toString()),
     ['x', 'y'],

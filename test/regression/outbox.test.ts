@@ -13,7 +13,7 @@ const bound = 4096;
 const durable = { clientId: 's', properties: { sessionExpirySeconds: 100 } };
 
 function channelOf(broker: TestBroker, clientId: string): Channel {
-  const channel = [...broker.broker.channels()].find(({ client }) => client?.clientId === clientId);
+  const channel = [...broker.channels()].find(({ client }) => client?.clientId === clientId);
   assert.ok(channel !== undefined, `Cannot find "${clientId}": it is not connected`);
   return channel;
 }
@@ -31,10 +31,10 @@ for (const [what, topic, payloadBytes] of [
     const sent = Array.from({ length: 50 }, (_, i) => `${i}`.padEnd(payloadBytes));
     for (const payload of sent) writer.sendPublish(topic, payload);
     await writer.publish('behind them');
-    const droppedBefore = broker.broker.core.metrics.get('messages/dropped');
+    const droppedBefore = broker.metric('messages/dropped');
     const back = await broker.connect({ ...durable, cleanStart: false });
     assert.deepEqual(await back.receivePayloads(sent.length), sent);
-    assert.equal(broker.broker.core.metrics.get('messages/dropped'), droppedBefore);
+    assert.equal(broker.metric('messages/dropped'), droppedBefore);
     await writer.publish(topic, 'live');
     assert.deepEqual(await back.receivePayloads(1), ['live']);
   });

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Broker } from '#core/broker';
 import type { Channel } from '#core/channel';
 import { EventLog } from '#core/event-log-fixture';
 import type { Pressure } from '#core/pressure';
@@ -17,7 +18,7 @@ const sampleMs = 250;
 const episodeEndMs = 20 * sampleMs;
 
 function channelOf(broker: TestBroker, clientId: string): Channel {
-  const channel = [...broker.broker.channels()].find(({ client }) => client?.clientId === clientId);
+  const channel = [...broker.channels()].find(({ client }) => client?.clientId === clientId);
   assert.ok(channel !== undefined, `Cannot find "${clientId}": it is not connected`);
   return channel;
 }
@@ -75,7 +76,7 @@ test('a flood to a client that does not read stays within its bound, costs it it
   const maxOutboxBytes = 65_536;
   await using broker = await startBroker({ zone: { maxOutboxBytes } });
   const dropped = new Set<string>();
-  broker.broker.hooks.on('message.dropped', 'test', ({ qos }, reason, clientId) => {
+  broker.hook('message.dropped', ({ qos }, reason, clientId) => {
     dropped.add(`QoS ${qos} ${reason} ${clientId}`);
   });
   const stalled = await broker.connect({ clientId: 'stalled' });
@@ -120,17 +121,16 @@ test('a flood to a client that does not read stays within its bound, costs it it
 test('over the budget publishers are not read, and afterwards go on with nothing lost', async () => {
   const count = 8000;
   await using broker = await startSmall(4_000_000, { maxMqueueLen: 0 });
-  const { metrics } = broker.broker.core;
   const slow = await slowSubscriber(broker);
   const writer = await broker.connect({ clientId: 'writer' });
   writer.send(numbered(count, 1000));
   const { transport } = channelOf(broker, 'writer');
   await until('the writer paused', () => transport.isPaused);
-  assert.equal(metrics.get('overload/paused'), 1);
-  const received = metrics.get('messages/received');
+  assert.equal(broker.metric('overload/paused'), 1);
+  const received = broker.metric('messages/received');
   assert.ok(received < count, 'all was read before the budget was over');
   await settled();
-  assert.equal(metrics.get('messages/received'), received, 'a paused client is read');
+  assert.equal(broker.metric('messages/received'), received, 'a paused client is read');
   const other = await broker.connect();
   await other.subscribe('nothing');
   await other.expectNothing();
@@ -140,12 +140,11 @@ test('over the budget publishers are not read, and afterwards go on with nothing
   assert.deepEqual(payloads, numbers(count));
   for (let i = 1; i <= count; i++) assert.equal((await writer.next('puback')).packetId, i);
   await until('nothing held', () => pressureOf(broker).held.total === 0);
-  assert.equal(metrics.get('messages/dropped'), 0);
+  assert.equal(broker.metric('messages/dropped'), 0);
 });
 
 test('at the budget new clients are refused, those that are there stay, and later ones are let in', async () => {
   await using broker = await startSmall(1_000_000, { maxMqueueLen: 0 });
-  const { metrics } = broker.broker.core;
   const slow = await slowSubscriber(broker);
   const writers = [await broker.connect(), await broker.connect()];
   const large = publishFrame('t', Buffer.alloc(300_000), { qos: 1, packetId: 1 });
@@ -154,7 +153,8 @@ test('at the budget new clients are refused, those that are there stay, and late
   assert.equal(pressureOf(broker).isRefusing, false);
   await broker.connect();
   writers[1]?.send(large);
-  await until('refusing', () => pressureOf(broker).isRefusing);
+  const isRefusing = (one: Broker): boolean => one.core.flusher.pressure.isRefusing;
+  await letTimePass(broker, 'refusing', () => broker.brokers.every(isRefusing));
   for (const [version, code] of [
     [3, 3],
     [4, 3],
@@ -167,7 +167,7 @@ test('at the budget new clients are refused, those that are there stay, and late
     if (version === 5) assert.equal(connack.properties.reasonString, words);
     await newcomer.expectClosed();
   }
-  assert.equal(metrics.get('overload/refused'), 3);
+  assert.equal(broker.metric('overload/refused'), 3);
   const { done } = receiveAll(slow, 4);
   await done;
   await until('nothing held', () => pressureOf(broker).held.total === 0);
@@ -176,7 +176,9 @@ test('at the budget new clients are refused, those that are there stay, and late
 });
 
 test('overload is one alarm and one line of the log per episode and level', async () => {
-  await using broker = await startSmall(1_000_000, { maxMqueueLen: 0 });
+  const node = { memoryBudget: { bytes: 1_000_000 } };
+  // The alarms and the log of one broker.
+  await using broker = await startBroker({ node, zone: { maxMqueueLen: 0 }, workers: 0 });
   const { core } = broker.broker;
   const log = new EventLog();
   core.log.warn = log.warn.bind(log);
@@ -222,7 +224,7 @@ for (const [where, budgetBytes] of [
     await letTimePass(broker, 'every message', () => payloads.length === count);
     await done;
     assert.deepEqual(payloads, numbers(count));
-    assert.equal(broker.broker.core.metrics.get('messages/dropped'), 0);
+    assert.equal(broker.metric('messages/dropped'), 0);
   });
 }
 
@@ -257,7 +259,7 @@ test('a paused client that leaves is forgotten', async () => {
   broker.advance(sampleMs);
   client.sendPublish('t', 'x');
   await until('it paused', () => pressure.pausedCount === 1);
-  broker.broker.kick('gone');
+  broker.kick('gone');
   assert.equal(pressure.pausedCount, 0);
   pressure.held.messages = 0;
 });
@@ -285,7 +287,6 @@ test('a client whose publishes wait for the store in thousands is not read until
 
 test('nothing is counted as held any more when every session has ended, however it ended', async () => {
   await using broker = await startBroker({ zone: { maxMqueueLen: 5, upgradeQos: false } });
-  const { held } = pressureOf(broker);
   const writer = await broker.connect();
   const lasting = { sessionExpirySeconds: 60, receiveMaximum: 3 };
   const idle = await broker.connect({ clientId: 'idle', properties: lasting });
@@ -308,7 +309,9 @@ test('nothing is counted as held any more when every session has ended, however 
   const second = await midway.find('publish', ({ qos }) => qos === 2);
   midway.ack('pubrec', second.packetId);
   await midway.find('pubrel');
-  assert.ok(held.messages > 0);
+  const heldMessages = (): number =>
+    broker.brokers.reduce((sum, { core }) => sum + core.flusher.pressure.held.messages, 0);
+  assert.ok(heldMessages() > 0);
   brief.destroy();
   await broker.lose(idle, 'idle');
   const back = await broker.connect({
@@ -320,7 +323,7 @@ test('nothing is counted as held any more when every session has ended, however 
   await broker.lose(back, 'idle');
   await broker.connect({ clientId: 'midway', cleanStart: true });
   broker.advance(90_000);
-  await until('the sessions gone', () => broker.broker.core.sessions.size === 2);
-  assert.equal(held.messages, 0);
-  await until('nothing in outboxes', () => held.total === 0);
+  await until('the sessions gone', () => broker.sessionCount === 2);
+  await until('nothing held', () => heldMessages() === 0);
+  await letTimePass(broker, 'nothing in outboxes', () => pressureOf(broker).held.total === 0);
 });

@@ -17,7 +17,7 @@ test('a client that takes no CONNACK is closed instead of waiting for ever', asy
     properties: { maximumPacketSize: 5 },
   });
   assert.deepEqual(await client.expectClosed(), []);
-  assert.deepEqual([...broker.broker.channels()], []);
+  assert.deepEqual([...broker.channels()], []);
 });
 
 test('a message that fits only without a topic alias is sent without one', async () => {

@@ -33,12 +33,12 @@ test('a session that a crash cut off expires from the restart', async () => {
   lives.clock.advance(10 * expiryMs);
   const broker = await lives.start();
   broker.advance(expiryMs - 2000);
-  assert.equal(broker.broker.core.sessions.size, 1);
+  assert.equal(broker.sessionCount, 1);
   broker.advance(3000);
-  assert.equal(broker.broker.core.sessions.size, 0);
+  assert.equal(broker.sessionCount, 0);
   await lives.crashFlushed();
   const last = await lives.start();
-  assert.equal(last.broker.core.sessions.size, 0, 'and is gone from the disk');
+  assert.equal(last.sessionCount, 0, 'and is gone from the disk');
 });
 
 test('the time of a session that a crash cut off begins once, however often brokers die', async () => {
@@ -53,7 +53,7 @@ test('the time of a session that a crash cut off begins once, however often brok
   lives.clock.advance(expiryMs / 4 + 1000);
   const broker = await lives.crashAndStart();
   broker.advance(500);
-  assert.equal(broker.broker.core.sessions.size, 0);
+  assert.equal(broker.sessionCount, 0);
 });
 
 test('a session without end is there after any time', async () => {
@@ -76,7 +76,7 @@ test('a session whose client gave up its expiry ends with the connection, crash 
   await join(first, 'cut off', false);
   await first.connect({ clientId: 'cut off', cleanStart: false });
   const broker = await lives.crashAndStart();
-  assert.equal(broker.broker.core.sessions.size, 0);
+  assert.equal(broker.sessionCount, 0);
 });
 
 test('a clean start removes what was stored, for good', async () => {
@@ -94,7 +94,7 @@ test('a clean start removes what was stored, for good', async () => {
   await publishAll(second, 't', ['nobody is subscribed'], 1);
   const broker = await lives.crashAndStart();
   const client = await join(broker, 's', true);
-  assert.equal(broker.broker.core.sessions.find('s')?.subscriptions.size, 0);
+  assert.equal(broker.session('s')?.subscriptions.size, 0);
   await client.subscribe('t', { qos: 2 });
   const { payload, qos } = await (async () => {
     await publishAll(broker, 't', ['new'], 2);
@@ -183,7 +183,7 @@ test('members of a shared subscription are there, and what one leaves goes to an
   await staying.subscribe('$share/g/t', { qos: 2 });
   await staying.disconnect();
   const broker = await lives.crashAndStart();
-  assert.equal(broker.broker.core.stats.count('subscriptions/shared'), 2);
+  assert.equal(broker.stat('subscriptions/shared'), 2);
   const heir = await join(broker, 'staying', true);
   await heir.expectNothing();
   broker.advance(11_000);
@@ -247,7 +247,7 @@ test('a session that is on disk stays durable when its zone becomes one of memor
   assert.deepEqual(await client.receivePayloads(1), ['promised']);
   await client.disconnect(0, { sessionExpirySeconds: 0 });
   const last = await lives.crashAndStart();
-  assert.equal(last.broker.core.sessions.size, 0, 'it does not come back from the dead');
+  assert.equal(last.sessionCount, 0, 'it does not come back from the dead');
 });
 
 test('retained messages are there as they were last, those removed are not', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { TestBroker } from '#test/broker';
 import type { RawClient } from '#test/raw-client';
+import { settled } from './event-turns.ts';
 import { join, Lives } from './lives.ts';
 
 /** A session that is told of wills, whoever publishes them when. */
@@ -14,6 +15,8 @@ async function watcher(broker: TestBroker): Promise<void> {
 }
 
 async function wills(broker: TestBroker): Promise<{ client: RawClient; seen: string[] }> {
+  // From one worker to another, and from there to the disk.
+  await settled();
   await broker.flushed();
   const client = await join(broker, 'watcher', true);
   const seen: string[] = [];

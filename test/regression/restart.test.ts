@@ -40,7 +40,7 @@ test('subscriptions are there with all their options', async () => {
   await client.receive();
   await client.subscribe('handled', { qos: 1, retainHandling: 1 });
   await client.expectNothing();
-  assert.equal(broker.broker.core.stats.count('subscriptions'), 7);
+  assert.equal(broker.stat('subscriptions'), 7);
 });
 
 test('an UNSUBSCRIBE that was acknowledged holds', async () => {

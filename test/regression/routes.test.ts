@@ -4,18 +4,23 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bareRouter } from '#core/session-fixture';
-import { startBroker } from '#test/broker';
+import { startBroker, type TestBroker } from '#test/broker';
 
 /** More topics than are remembered. */
 const manyTopics = 131_072 + 1;
+
+function fillRoutes({ brokers }: TestBroker): void {
+  for (const { core } of brokers) {
+    for (let i = 0; i < manyTopics; i++) core.router.routeTo(`fill/${i}`);
+  }
+}
 
 test('publishers that keep a forgotten route reach those who subscribe later, each of them', async () => {
   await using broker = await startBroker();
   const first = await broker.connect();
   const second = await broker.connect();
   await first.publish('x', 'nobody listens');
-  const { router } = broker.broker.core;
-  for (let i = 0; i < manyTopics; i++) router.routeTo(`fill/${i}`);
+  fillRoutes(broker);
   await second.publish('x', 'nobody listens');
   await first.publish('x', 'nobody listens');
   const subscriber = await broker.connect();
@@ -29,8 +34,7 @@ test('publishers by alias reach those who subscribe after the route was forgotte
   await using broker = await startBroker({ zone: { maxTopicAlias: 5 } });
   const writer = await broker.connect();
   await writer.publish('x', 'nobody listens', { properties: { topicAlias: 1 } });
-  const { router } = broker.broker.core;
-  for (let i = 0; i < manyTopics; i++) router.routeTo(`fill/${i}`);
+  fillRoutes(broker);
   const other = await broker.connect();
   await other.publish('x', 'nobody listens');
   const subscriber = await broker.connect();

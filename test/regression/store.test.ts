@@ -49,7 +49,7 @@ test('a store that fails when a message goes to another member of its group cost
   engine.fail();
   await broker.lose(leaving, 'leaving');
   assert.deepEqual(await staying.receivePayloads(1), ['handed on']);
-  await until('the failure', () => engine.failed === 1);
+  await until('the failure', () => engine.failed > 0);
   await settled();
   await staying.expectNothing();
   await writer.expectNothing();
@@ -90,7 +90,7 @@ for (const [version, code] of [
     const suback = await client.subscribe(['a', '$share/g/a', 'b/+'], { qos: 1 });
     assert.deepEqual(suback.reasonCodes, [code, code, code]);
     assert.equal(broker.troubles.length, 1);
-    assert.equal(broker.broker.core.sessions.find('s')?.subscriptions.size, 0);
+    assert.equal(broker.session('s')?.subscriptions.size, 0);
     const writer = await broker.connect();
     await writer.publish('a', 'for nobody', { qos: 1 });
     await writer.publish('b/c', 'for nobody', { qos: 1 });
@@ -107,13 +107,14 @@ test('a QoS 2 publish repeated after a reconnect is not confirmed before it is w
   await using broker = await startBroker({ engine });
   const subscriber = await broker.connect();
   await subscriber.subscribe('t');
-  const before = await broker.connect({ clientId: 'p', properties });
+  const worker = 0; // To move, the session would have to be flushed.
+  const before = await broker.connect({ clientId: 'p', properties, worker });
   await broker.flushed();
   engine.hold();
   before.sendPublish('t', 'x', { qos: 2, retain: true, packetId: 7 });
   const write = await engine.next();
   await broker.lose(before, 'p');
-  const after = await broker.connect({ clientId: 'p', cleanStart: false, properties });
+  const after = await broker.connect({ clientId: 'p', cleanStart: false, properties, worker });
   after.sendPublish('t', 'x', { qos: 2, retain: true, packetId: 7, dup: true });
   await after.expectNothing();
   write.resolve();
@@ -127,7 +128,8 @@ test('a QoS 2 publish that could not be written is not known: it is taken when i
   await using broker = await startBroker({ engine });
   const subscriber = await broker.connect();
   await subscriber.subscribe('t');
-  const before = await broker.connect({ clientId: 'p', properties });
+  const worker = 0; // To move, the session would have to be flushed.
+  const before = await broker.connect({ clientId: 'p', properties, worker });
   await broker.flushed();
   engine.hold();
   before.sendPublish('t', 'x', { qos: 2, retain: true, packetId: 7 });
@@ -136,12 +138,13 @@ test('a QoS 2 publish that could not be written is not known: it is taken when i
   write.reject();
   await settled();
   assert.equal(broker.troubles.length, 1);
-  assert.equal(broker.broker.core.sessions.find('p')?.awaitingRel.has(7), false);
-  const after = await broker.connect({ clientId: 'p', cleanStart: false, properties });
+  assert.equal(broker.session('p')?.awaitingRel.has(7), false);
+  const after = await broker.connect({ clientId: 'p', cleanStart: false, properties, worker });
   after.sendPublish('t', 'x', { qos: 2, retain: true, packetId: 7, dup: true });
   await after.expectNothing();
   broker.advance(retryMs);
-  (await engine.next()).resolve();
+  await engine.next();
+  engine.pass();
   assert.equal((await after.next('pubrec')).reasonCode, 0);
   assert.deepEqual(await subscriber.receivePayloads(2), ['x', 'x']);
 });

@@ -48,7 +48,7 @@ for (const [what, decide] of [
     await using broker = await startBroker({
       zone: { enableAcl: true, aclDenyAction: 'disconnect' },
     });
-    broker.broker.hooks.on('client.check_acl', 'guard', decide as () => 'deny');
+    broker.hook('client.check_acl', decide as () => 'deny', 'guard');
     const client = await broker.connect();
     client.sendPublish('t'.repeat(65_530), 'x', { qos: 1 });
     await client.expectDisconnected(0x87);
@@ -77,7 +77,7 @@ test('a client that breaks the protocol behind a paced publish is cut off alone'
     5,
   );
   client.send(Buffer.concat([publishFrame('t', '1'), publishFrame('t', '2'), broken]));
-  const [channel] = broker.broker.channels();
+  const [channel] = broker.channels();
   await until('the pause', () => channel?.transport.isPaused === true);
   broker.advance(3000);
   await client.expectDisconnected(0x82);
@@ -94,7 +94,7 @@ test('[MQTT-3.1.2-29] a client that wants no problem information is sent no text
 test('a client that wants no problem information is still told where else to go', async () => {
   await using broker = await startBroker({ zone: { serverReference: 'other:1883' } });
   const client = await broker.connect({ properties: { requestProblemInfo: false } });
-  broker.broker.stop();
+  for (const one of broker.brokers) one.stop();
   assert.deepEqual(await client.expectClosed(), [
     { type: 'disconnect', reasonCode: 0x9c, properties: { serverReference: 'other:1883' } },
   ]);

@@ -14,6 +14,7 @@ const floors = [
   'core',
   'net store access observe',
   'cluster',
+  'node',
   'admin bridge',
   'rules',
   'plugin http',

@@ -59,6 +59,17 @@ export function openTables(root: RootDatabase<Buffer, Buffer>): Environment {
   return { root, tables };
 }
 
+/**
+ * The tables for a thread that only reads. NOTE: not before the thread that opened the store has all
+ * of them open: LMDB shares them within a process, and only finding one is safe while others work.
+ */
+export function findTables(root: RootDatabase<Buffer, Buffer>): Environment {
+  const tables = Object.values(Table).map((table) =>
+    root.openDB<Buffer, Buffer>({ name: String(table), ...binary, ...existing }),
+  );
+  return { root, tables };
+}
+
 /** Undefined: there is none. Creates nothing. */
 export function openTable(
   root: RootDatabase<Buffer, Buffer>,

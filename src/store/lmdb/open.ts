@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from '#base/log';
+import { numbersAfter } from '../numbers.ts';
 import { checkStore } from './check.ts';
 import { damageOf } from './damage.ts';
 import { LmdbEngine } from './engine.ts';
@@ -109,7 +110,16 @@ function openEngine(options: LmdbOptions, release: () => void): LmdbEngine {
     const steps = options.migrations ?? migrations;
     const environment = openAtVersion(root, { dir, log, migrations: steps });
     writing.open(dir);
-    return new LmdbEngine(environment, writing, release);
+    return new LmdbEngine({
+      environment,
+      writing,
+      numbers: numbersAfter,
+      seat: (numbers) => {
+        const { port, left } = writing.connect();
+        return { seat: { dir, port, numbers }, left };
+      },
+      onClosed: release,
+    });
   } catch (error) {
     void root?.close();
     void writing.close();

@@ -56,10 +56,15 @@ export class Room {
     this.#environment = environment;
   }
 
+  /** So much that batches of so many bytes need not be looked at. */
+  isPlentyFor(length: number): boolean {
+    return isPlenty(this.#freeBytes(), length);
+  }
+
   /** Throws when the disk may be too full for a batch. */
   demand(bytes: Buffer, length: number): void {
     const freeBytes = this.#freeBytes();
-    if (freeBytes >= plentyBytes + plentyTimes * length) return;
+    if (isPlenty(freeBytes, length)) return;
     const { root } = this.#environment;
     const stats = root.getStats() as EnvironmentStats;
     const trees = this.#environment.tables.map((table) => table.getStats() as TreeStats);
@@ -107,6 +112,10 @@ export class Room {
       closeSync(file);
     }
   }
+}
+
+function isPlenty(freeBytes: number, length: number): boolean {
+  return freeBytes >= plentyBytes + plentyTimes * length;
 }
 
 /** The pages that a batch can change or add at most, and whether it has lasting writes only. */

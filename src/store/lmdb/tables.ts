@@ -59,6 +59,11 @@ export class LmdbTables implements Reading {
     return recordCount(this.#readable(table));
   }
 
+  /** Whoever reads in the old snapshot (a range under way) goes on in it. */
+  renew(): void {
+    this.environment.root.resetReadTxn();
+  }
+
   /**
    * LMDB's binding takes a snapshot that it did not get for an empty table, where it walks and where
    * it counts; a lookup throws. So one goes before, or a store that failed would look empty.

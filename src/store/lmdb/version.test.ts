@@ -3,6 +3,7 @@ import test from 'node:test';
 import { Batch } from '../batch.ts';
 import { Table } from '../table.ts';
 import { entriesOf, key, put } from '../engine-fixture.ts';
+import { openRoot, openTable } from './environment.ts';
 import { TemporaryStore } from './store-fixture.ts';
 import { type Migration, migrations } from './version.ts';
 
@@ -38,6 +39,20 @@ test('a new store is of the version that this broker knows', async () => {
   await engine.close();
   const again = await store.open();
   assert.equal(again.get(Table.meta, versionKey)?.readUInt32LE(0), 1 + migrations.length);
+});
+
+test('a store that was made before a table was known gets it, and keeps the others', async () => {
+  await using store = new TemporaryStore();
+  const first = await store.open();
+  await put(first, Table.queue, [['a', '1']]);
+  await first.close();
+  const root = openRoot(store.dir, 'write');
+  openTable(root, String(Table.passages))?.dropSync();
+  await root.close();
+  const engine = await store.open();
+  assert.deepEqual(entriesOf(engine, Table.queue), [['a', '1']]);
+  await put(engine, Table.passages, [['b', '2']]);
+  assert.deepEqual(entriesOf(engine, Table.passages), [['b', '2']]);
 });
 
 test('a store of a newer version is refused and left alone', async () => {

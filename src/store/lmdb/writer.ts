@@ -1,26 +1,39 @@
-// The thread that writes. It is told to open the store, then gets one batch after another and answers
-// each with its memory and how it went. Law: the answer goes out after the flush; a batch that failed
-// left nothing.
+// The thread that writes. It is told to open the store and who writes, then gets batches from each of
+// them and answers each with its memory and how it went. Laws: the answer goes out after the flush; a
+// batch that failed left nothing, and no other batch failed with it; what somebody has posted is
+// written, also when its thread is over by then.
 
 import { statfsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import {
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from 'node:worker_threads';
 import { invariant } from '#base/assert';
 import { applyBatch } from '../apply-batch.ts';
 import { type Environment, openRoot, openTables } from './environment.ts';
 import { Room } from './room.ts';
 import { WritableTables } from './tables.ts';
 import { TransactionGate } from './transaction-gate.ts';
+import type { CommitOrder, Outcome } from './writing-client.ts';
 
 export type Order =
   | { readonly kind: 'open'; readonly dir: string }
-  | { readonly kind: 'commit'; readonly memory: ArrayBuffer; readonly length: number }
+  | { readonly kind: 'connect'; readonly id: number; readonly port: MessagePort }
   | { readonly kind: 'close' };
 
-export interface Outcome {
+/** This one has left, and all that it posted has been answered. */
+export interface Notice {
+  readonly id: number;
+}
+
+/** One who writes waits for its answer before it posts again. */
+interface Posted {
+  readonly port: MessagePort;
   readonly memory: ArrayBuffer;
-  /** Undefined: written and flushed. */
-  readonly failure: string | undefined;
+  readonly length: number;
 }
 
 interface EnvironmentStats {
@@ -28,8 +41,11 @@ interface EnvironmentStats {
   readonly pageSize: number;
 }
 
-const port = parentPort;
-invariant(port !== null, 'writer.ts is the entry of a thread');
+/** Batches are put together into one transaction up to here: nobody waits much longer for another's. */
+const togetherBytesMax = 16 * 1024 * 1024;
+
+const owner = parentPort;
+invariant(owner !== null, 'writer.ts is the entry of a thread');
 const gate = new TransactionGate(workerData as SharedArrayBuffer);
 
 let dir = '';
@@ -37,8 +53,9 @@ let dir = '';
 let fileBytes = 0;
 let environment: Environment | undefined;
 let room: Room | undefined;
+const clients = new Map<MessagePort, number>();
 
-port.on('message', (order: Order) => {
+owner.on('message', (order: Order) => {
   if (order.kind === 'open') {
     dir = order.dir;
     gate.pass(() => {
@@ -46,35 +63,102 @@ port.on('message', (order: Order) => {
       environment = root.transactionSync(() => openTables(root));
       room = new Room(dir, environment);
     });
-  } else if (order.kind === 'commit') {
-    gate.pass(() => commit(order.memory, order.length));
+    for (const port of clients.keys()) listen(port);
+  } else if (order.kind === 'connect') {
+    clients.set(order.port, order.id);
+    if (environment !== undefined) listen(order.port);
   } else {
-    // Ends the thread: nothing else keeps it.
-    port.close();
-    void environment?.root.close();
+    close();
   }
 });
 
-function commit(memory: ArrayBuffer, length: number): void {
-  const failure = write(Buffer.from(memory), length);
-  port?.postMessage({ memory, failure } satisfies Outcome, [memory]);
+function listen(port: MessagePort): void {
+  port.on('message', (order: CommitOrder) => commit(gathered({ port, ...order })));
+  // Comes behind what was posted, however its thread ended.
+  port.once('close', () => {
+    owner?.postMessage({ id: clients.get(port) ?? -1 } satisfies Notice);
+    clients.delete(port);
+  });
 }
 
-function write(bytes: Buffer, length: number): string | undefined {
-  invariant(environment !== undefined, 'the store is opened before it is written');
-  const target = new WritableTables(environment);
+/** A batch, and what the others have posted by now. */
+function gathered(first: Posted): Posted[] {
+  const together = [first];
+  let bytes = first.length;
+  for (const port of clients.keys()) {
+    if (bytes >= togetherBytesMax) break;
+    const posted = port === first.port ? undefined : nextOf(port);
+    if (posted === undefined) continue;
+    together.push(posted);
+    bytes += posted.length;
+  }
+  return together;
+}
+
+function nextOf(port: MessagePort): Posted | undefined {
+  const received = receiveMessageOnPort(port) as { readonly message: CommitOrder } | undefined;
+  return received && { port, ...received.message };
+}
+
+function close(): void {
+  for (const port of clients.keys()) {
+    const posted = environment && nextOf(port);
+    if (posted !== undefined) commit([posted]);
+    port.close();
+  }
+  // Ends the thread: nothing else keeps it.
+  owner?.close();
+  void environment?.root.close();
+}
+
+function commit(together: readonly Posted[]): void {
+  gate.pass(() => {
+    if (together.length > 1 && isWrittenTogether(together)) {
+      for (const posted of together) answer(posted, undefined);
+    } else {
+      for (const posted of together) answer(posted, write(posted));
+    }
+  });
+}
+
+function answer({ port, memory }: Posted, failure: string | undefined): void {
+  port.postMessage({ memory, failure } satisfies Outcome, [memory]);
+}
+
+/** False: nothing has happened, and each of them has to be tried alone. */
+function isWrittenTogether(together: readonly Posted[]): boolean {
+  const bytes = together.reduce((sum, { length }) => sum + length, 0);
   try {
-    room?.demand(bytes, length);
+    if (room?.isPlentyFor(bytes) !== true) return false;
+    apply(together);
+    return true;
+  } catch {
+    // Whose fault it is shows when each is tried alone.
+    return false;
+  }
+}
+
+function write(posted: Posted): string | undefined {
+  try {
+    room?.demand(Buffer.from(posted.memory), posted.length);
   } catch (error) {
     return (error as Error).message;
   }
   try {
-    environment.root.transactionSync(() => applyBatch(bytes, length, target));
+    apply([posted]);
+    return undefined;
   } catch (error) {
     return failureOf(error as Error);
   }
+}
+
+function apply(together: readonly Posted[]): void {
+  invariant(environment !== undefined, 'the store is opened before it is written');
+  const target = new WritableTables(environment);
+  environment.root.transactionSync(() => {
+    for (const { memory, length } of together) applyBatch(Buffer.from(memory), length, target);
+  });
   lengthen(environment);
-  return undefined;
 }
 
 /**

@@ -26,7 +26,7 @@ test('WritingThread that cannot start refuses the commit under way and all later
 
 test('WritingThread that ends in the middle refuses the commit under way and all later ones', async () => {
   const code = `import { parentPort } from 'node:worker_threads';
-    parentPort.on('message', ({ kind }) => { if (kind === 'commit') process.exit(); });`;
+    parentPort.on('message', ({ port }) => port?.on('message', () => process.exit()));`;
   const writing = new WritingThread(entryOf(code));
   writing.open('nowhere');
   const expected = /Cannot write to the store: its thread ended, restart the broker/;

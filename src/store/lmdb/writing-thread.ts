@@ -1,18 +1,29 @@
-// The main thread's side of `writer.ts`. Laws: a batch's memory is lent to the thread and comes back
-// with its answer; when the thread ends before it should, whoever waits and whoever comes later is
-// told so. The thread keeps the process alive while it writes, and at no other time.
+// The owner's side of `writer.ts`: starts the thread, connects those who write through it, is the
+// first of them itself, and ends it. Laws: the thread keeps the process alive while it writes for
+// this one, and at no other time; the process does not end inside of a transaction.
 
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { invariant } from '#base/assert';
 import type { Batch } from '../batch.ts';
 import { TransactionGate } from './transaction-gate.ts';
-import type { Order, Outcome } from './writer.ts';
+import type { Notice, Order } from './writer.ts';
+import { threadEnded, WritingClient } from './writing-client.ts';
 
 /** How long the end of the process waits for the transaction under way. */
 const exitMsMax = 10_000;
 
-interface Commit {
-  readonly batch: Batch;
+export interface Connection {
+  /** For a `WritingClient` in any thread. */
+  readonly port: MessagePort;
+  /**
+   * The client has closed its port, or its thread is over, and all that it ever posted has been
+   * written or refused. Rejects when nothing can be written any more.
+   */
+  readonly left: Promise<void>;
+}
+
+interface Leaving {
+  readonly promise: Promise<void>;
   resolve(): void;
   reject(error: Error): void;
 }
@@ -20,18 +31,19 @@ interface Commit {
 export class WritingThread {
   readonly #worker: Worker;
   readonly #gate = new TransactionGate();
+  readonly #own: WritingClient;
   readonly #ended: Promise<void>;
-  #commit: Commit | undefined;
-  #isClosing = false;
-  /** Why nothing can be written any more. */
-  #death: Error | undefined;
+  readonly #leaving = new Map<number, Leaving>();
+  #connections = 0;
+  #isOver = false;
 
   /** Starts loading at once; the store may be opened later. */
   constructor(entry: URL = new URL('writer.ts', import.meta.url)) {
     this.#worker = new Worker(entry, { workerData: this.#gate.memory });
-    this.#worker.unref();
     process.on('exit', this.#onExit);
-    this.#worker.on('message', (outcome: Outcome) => this.#settle(outcome));
+    this.#worker.on('message', (notice: Notice) => this.#leaves(notice.id));
+    // NOTE: behind the listener, which refers to it again.
+    this.#worker.unref();
     this.#worker.on('error', (error) => this.#die(error as Error));
     this.#ended = new Promise((resolve) => {
       this.#worker.once('exit', () => {
@@ -40,29 +52,34 @@ export class WritingThread {
         resolve();
       });
     });
+    this.#own = new WritingClient(this.connect().port);
   }
 
   open(dir: string): void {
     this.#order({ kind: 'open', dir });
   }
 
-  async commit(batch: Batch): Promise<void> {
-    invariant(this.#commit === undefined, 'one commit at a time');
-    if (this.#isClosing) throw new Error('Cannot write to the store: it is closed');
-    if (this.#death) throw this.#death;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#commit = { batch, resolve, reject };
-    this.#worker.ref();
-    const memory = batch.bytes.buffer as ArrayBuffer;
-    this.#order({ kind: 'commit', memory, length: batch.length }, [memory]);
-    return promise;
+  commit(batch: Batch): Promise<void> {
+    return this.#own.commit(batch);
   }
 
-  /** Waits for the commit under way, then ends the thread. */
+  /** One more who writes. What it posts is taken when the store is open. */
+  connect(): Connection {
+    const { port1, port2 } = new MessageChannel();
+    const id = this.#connections++;
+    const leaving: Leaving = Promise.withResolvers<void>();
+    // Nobody need wait for it.
+    leaving.promise.catch(() => {});
+    this.#leaving.set(id, leaving);
+    this.#order({ kind: 'connect', id, port: port2 }, [port2]);
+    if (this.#isOver) this.#die(undefined);
+    return { port: port1, left: leaving.promise };
+  }
+
+  /** Writes what everybody has posted, then ends the thread. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    await this.#own.close();
     this.#worker.ref();
-    // Behind the commit under way: orders are taken one after another.
     this.#order({ kind: 'close' });
     await this.#ended;
   }
@@ -72,27 +89,21 @@ export class WritingThread {
     if (!this.#gate.close(exitMsMax)) process.kill(process.pid, 'SIGKILL');
   };
 
-  #order(order: Order, lent: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(order, lent);
+  #order(order: Order, given: MessagePort[] = []): void {
+    this.#worker.postMessage(order, given);
   }
 
-  #settle({ memory, failure }: Outcome): void {
-    const commit = this.#commit;
-    invariant(commit !== undefined, 'an answer belongs to a commit');
-    this.#commit = undefined;
-    if (!this.#isClosing) this.#worker.unref();
-    commit.batch.bytes = Buffer.from(memory);
-    if (failure === undefined) commit.resolve();
-    else commit.reject(new Error(failure));
+  #leaves(id: number): void {
+    const leaving = this.#leaving.get(id);
+    invariant(leaving !== undefined, 'who leaves was connected');
+    this.#leaving.delete(id);
+    leaving.resolve();
   }
 
   #die(cause: Error | undefined): void {
-    const why = cause?.message ?? 'its thread ended';
-    this.#death ??= new Error(`Cannot write to the store: ${why}, restart the broker`, { cause });
-    const commit = this.#commit;
-    this.#commit = undefined;
-    // Its memory went with the thread.
-    commit?.batch.clear();
-    commit?.reject(this.#death);
+    this.#isOver = true;
+    this.#own.ended(cause);
+    for (const leaving of this.#leaving.values()) leaving.reject(threadEnded(cause));
+    this.#leaving.clear();
   }
 }

@@ -26,5 +26,4 @@ export async function closeInOrder(
   }
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
-  log.info('broker.stopped');
 }

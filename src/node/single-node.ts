@@ -1,0 +1,91 @@
+// A node in one thread, `node.workers = 0`: the broker with its store and its listeners. The store is
+// opened, checked, and everything that the last process left taken up, before anybody is let in.
+
+import { systemClock } from '#base/clock';
+import { describeError } from '#base/errors';
+import type { Logger } from '#base/log';
+import type { Settings } from '#config/settings';
+import { Broker } from '#core/broker';
+import type { Listener } from '#net/listener';
+import { openListeners } from '#net/open-listeners';
+import { DurableStore } from '#store/durable-store';
+import { openLmdb } from '#store/lmdb/open';
+import { Alone } from '#cluster/alone';
+import { IntegrationThread } from './integration-thread.ts';
+import { Lists, type ListKind, type Row } from './lists.ts';
+import type { NodeFace } from './node-face.ts';
+import { closeInOrder } from './shutdown.ts';
+import { storeOptions } from './store-options.ts';
+import { threadStatus } from './thread-status.ts';
+
+export async function startSingleNode(settings: Settings, log: Logger): Promise<NodeFace> {
+  const { broker, store } = await openStoredBroker(settings, log);
+  let listeners: Listener[];
+  try {
+    listeners = await openListeners(settings, {
+      log: log.child({ part: 'net' }),
+      accept: (transport, face) => broker.accept(transport, face),
+      pskLookup: (identity) => broker.pskOf(identity),
+    });
+  } catch (error) {
+    await closeInOrder([], broker, store, log);
+    throw error;
+  }
+  const { core } = broker;
+  const lists = new Lists(broker);
+  const integration = new IntegrationThread({ clock: systemClock, log });
+  return {
+    ports: listeners.map(({ boundPort }) => boundPort ?? 0),
+    alarms: core.alarms,
+    metrics: () => core.metrics.snapshot(),
+    stats: () => core.stats.snapshot(),
+    list: async (kind) => ({ answers: [['worker 0', await allRows(lists, kind)]], missing: [] }),
+    threads: async () => ({ answers: [['control', threadStatus()]], missing: [] }),
+    integration,
+    kick: async (clientId) => broker.kick(clientId),
+    failed: new Promise(() => undefined),
+    async stop() {
+      await integration[Symbol.asyncDispose]();
+      await closeInOrder(listeners, broker, store, log);
+    },
+  };
+}
+
+/** A turn of the loop for others between two pages. */
+async function allRows(lists: Lists, kind: ListKind): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let from: number | undefined; ; ) {
+    const page = lists.page(kind, from);
+    rows.push(...page.rows);
+    if (page.next === undefined) return rows;
+    from = page.next;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+export interface StoredBroker {
+  readonly broker: Broker;
+  readonly store: DurableStore;
+}
+
+function openStoredBroker(settings: Settings, log: Logger): Promise<StoredBroker> {
+  return openLmdb(storeOptions(settings, log), (engine) => {
+    const store = new DurableStore(engine, { clock: systemClock });
+    const broker = new Broker({ settings, clock: systemClock, log, store, peers: new Alone() });
+    store.onTrouble = (error) => {
+      const { alarms } = broker.core;
+      if (error === undefined) alarms.clear('store');
+      else alarms.raise('store', { error: describeError(error) });
+    };
+    store.onFault = (error) => log.error('store.fault', { error: describeError(error) });
+    try {
+      const { sessions, wills } = broker.restore();
+      log.info('store.opened', { sessions, wills, retained: store.retained.size });
+      log.info('overload.budget', { bytes: broker.core.overload.budgetBytes });
+    } catch (error) {
+      broker.stop();
+      throw error;
+    }
+    return { broker, store };
+  });
+}

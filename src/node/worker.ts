@@ -1,0 +1,95 @@
+// The entry of a worker thread: its store, its broker, its listeners. It serves when the control thread
+// says so, and ends when that one has nothing more to say.
+
+import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '#base/clock';
+import { describeError } from '#base/errors';
+import { createLog, type RootLogger } from '#base/log';
+import { relayLog, type RelayedLine } from '#base/log-relay';
+import type { Listener } from '#net/listener';
+import { ListenerShare } from '#net/listener-share';
+import { openListeners } from '#net/open-listeners';
+import { DurableStore } from '#store/durable-store';
+import type { LmdbSeat } from '#store/lmdb/engine';
+import { joinLmdb } from '#store/lmdb/join';
+import { closeInOrder } from './shutdown.ts';
+import type { WorkerData } from './worker-data.ts';
+import { WorkerNode } from './worker-node.ts';
+
+const { index, workers, settings, counters, groups, shares, port } = workerData as WorkerData;
+const seat = await seatAtStore();
+/** What is logged before there is a way to send it. */
+let early: RelayedLine[] | undefined = [];
+const log = openWorkerLog();
+const store = new DurableStore(joinLmdb(seat), {
+  clock: systemClock,
+  numbers: seat.numbers,
+  isShared: workers > 1,
+  // What the last process did not clear away is cleared by the control thread.
+  isReaping: false,
+});
+let listeners: Listener[] = [];
+export const node: WorkerNode = new WorkerNode({
+  index,
+  workers,
+  settings,
+  clock: systemClock,
+  log,
+  store,
+  counters,
+  groups,
+  port,
+  listen,
+  stop,
+});
+node.calls.tell('log', [early]);
+early = undefined;
+const { alarms } = node.broker.core;
+store.onTrouble = (error) => {
+  if (error === undefined) alarms.clear('store');
+  else alarms.raise('store', { error: describeError(error) });
+};
+if (index === 0) log.info('overload.budget', { bytes: node.broker.core.overload.budgetBytes });
+store.onFault = (error) => log.error('store.fault', { error: describeError(error) });
+void node.calls.closed.then(() => process.exit());
+
+/** NOTE: it ends itself, here and everywhere. To be ended inside of LMDB's binding would end the process. */
+async function seatAtStore(): Promise<LmdbSeat> {
+  const [given] = (await once(parentPort as MessagePort, 'message')) as [LmdbSeat | null];
+  if (given === null) process.exit();
+  return given;
+}
+
+function openWorkerLog(): RootLogger {
+  const { to, level, charsLimit } = settings.log;
+  if (to === 'off') return createLog(level, []);
+  const send = (lines: readonly RelayedLine[]): void => {
+    if (early !== undefined) early.push(...lines);
+    else node.calls.tell('log', [lines]);
+  };
+  return relayLog(level, charsLimit, send, { worker: index });
+}
+
+async function listen(ports: readonly number[] | undefined): Promise<readonly number[]> {
+  const { broker } = node;
+  listeners = await openListeners(
+    settings,
+    {
+      log: log.child({ part: 'net' }),
+      accept: (transport, face) => broker.accept(transport, face),
+      pskLookup: (identity) => broker.pskOf(identity),
+      reusePort: workers > 1,
+    },
+    { ports, shares: shares.map((memory) => new ListenerShare(memory, index)) },
+  );
+  // Otherwise written at a regular exit only; what workers load control does not.
+  flushCompileCache();
+  return listeners.map(({ boundPort }) => boundPort ?? 0);
+}
+
+async function stop(): Promise<void> {
+  await closeInOrder(listeners, node.broker, store, log);
+  await log[Symbol.asyncDispose]();
+}

@@ -1,0 +1,116 @@
+// One engine for several stores in one thread. Each has a lane, on which it commits as if it were
+// alone. Laws: the engine gets one commit at a time, in the order in which they were asked for; a
+// commit that fails is its lane's affair; the engine is closed with the last lane.
+
+import { invariant } from '#base/assert';
+import type { Batch } from './batch.ts';
+import type { Engine } from './engine.ts';
+import type { Table } from './table.ts';
+
+export class SharedEngine {
+  readonly #engine: Engine;
+  readonly #lanes = new Set<Lane>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  lane(): Engine {
+    const lane = new Lane(
+      this.#engine,
+      (batch) => this.#commit(batch),
+      () => this.#closed(lane),
+    );
+    this.#lanes.add(lane);
+    return lane;
+  }
+
+  #commit(batch: Batch): Promise<void> {
+    const commit = this.#last.then(() => this.#engine.commit(batch));
+    this.#last = commit.catch(() => {
+      // Whoever committed was told.
+    });
+    return commit;
+  }
+
+  async #closed(lane: Lane): Promise<void> {
+    this.#lanes.delete(lane);
+    if (this.#lanes.size === 0) await this.#engine.close();
+  }
+}
+
+class Lane implements Engine {
+  readonly #engine: Engine;
+  readonly #write: (batch: Batch) => Promise<void>;
+  readonly #onClosed: () => Promise<void>;
+  #commit: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    engine: Engine,
+    write: (batch: Batch) => Promise<void>,
+    onClosed: () => Promise<void>,
+  ) {
+    this.#engine = engine;
+    this.#write = write;
+    this.#onClosed = onClosed;
+  }
+
+  get(table: Table, key: Buffer): Buffer | undefined {
+    return this.#engine.get(table, key);
+  }
+
+  has(table: Table, key: Buffer): boolean {
+    return this.#engine.has(table, key);
+  }
+
+  range(
+    table: Table,
+    from: Buffer,
+    to: Buffer | undefined,
+    visit: (key: Buffer, value: Buffer) => boolean,
+  ): void {
+    this.#engine.range(table, from, to, visit);
+  }
+
+  keys(table: Table, from: Buffer, to: Buffer | undefined, visit: (key: Buffer) => boolean): void {
+    this.#engine.keys(table, from, to, visit);
+  }
+
+  lastKey(table: Table, from: Buffer, to: Buffer): Buffer | undefined {
+    return this.#engine.lastKey(table, from, to);
+  }
+
+  count(table: Table): number {
+    return this.#engine.count(table);
+  }
+
+  renew(): void {
+    this.#engine.renew();
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    invariant(this.#commit === undefined, 'one commit at a time');
+    if (this.#closed !== undefined) throw new Error('Cannot write to the store: it is closed');
+    this.#commit = this.#write(batch);
+    try {
+      await this.#commit;
+    } finally {
+      this.#commit = undefined;
+    }
+  }
+
+  /** Waits for the commit under way on this lane. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commit?.catch(() => {
+      // Whoever committed was told.
+    });
+    await this.#onClosed();
+  }
+}
