@@ -176,7 +176,7 @@ export class SessionMoves {
       this.#comeBack(leaving, 'the store takes nothing');
     });
     // What was refused is not the session's; what cannot be taken back is tried until it is there.
-    void this.#publishesOf(session)
+    void this.#letGoOfPublishes(session)
       .then(() => store.lastingFlushed())
       .then(() => {
         late.cancel();
@@ -190,11 +190,13 @@ export class SessionMoves {
   }
 
   /**
-   * What its client has published is where it belongs, and known by its packet id where the session
-   * goes. For a worker that is down nobody waits: its successor may wait for this move.
+   * What its client has published with QoS 2 and was not confirmed it repeats where it is now: the others
+   * have handled our copies by then, so that they know them, and none is sent again from here.
    */
-  async #publishesOf({ awaitingRel }: Session): Promise<void> {
-    if (this.#home.peers.every(({ isUp }) => isUp)) await awaitingRel.settled();
+  async #letGoOfPublishes({ journal }: Session): Promise<void> {
+    await Promise.all(this.#home.peers.flatMap((peer) => peer.handled() ?? []));
+    if (journal === undefined) return;
+    for (const peer of this.#home.peers) peer.disown(journal.stored.no);
   }
 
   /** The other worker has it, or its successor will find it in the store. */

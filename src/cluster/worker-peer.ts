@@ -100,6 +100,14 @@ export class WorkerPeer implements Peer, LinkOwner, LinkSink {
     }
   }
 
+  /** The client of this session repeats elsewhere what was not confirmed: it is not sent again from here. */
+  disown(sessionNo: number): void {
+    for (const { entries } of [...this.#owed, ...this.#unanswered.values()]) {
+      const kept = entries.filter(({ message }) => message.passage?.sessionNo !== sessionNo);
+      entries.splice(0, entries.length, ...kept);
+    }
+  }
+
   forward(message: Message, isAwaited: boolean): Wait {
     return this.#send(message, undefined, isAwaited ? Flag.isAwaited : 0);
   }

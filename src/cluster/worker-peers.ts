@@ -24,6 +24,9 @@ export interface WorkerPeersParts {
   readonly registry: Pick<ClaimsParts, 'claim' | 'release'>;
 }
 
+/** A will that is published when its client comes back elsewhere holds it up so long at most. */
+const willMsMax = 1000;
+
 export class WorkerPeers implements Peers, PeerHome {
   readonly isAlone: boolean = false;
   readonly handedOn: HandedOn;
@@ -36,7 +39,8 @@ export class WorkerPeers implements Peers, PeerHome {
   /** Questions for a flush by number, and how many have not answered. */
   readonly #questions = new Map<number, { left: Set<WorkerPeer>; resolve: () => void }>();
   #nextQuestion = 1;
-  readonly #greeted = new Set<WorkerPeer>();
+  /** What those have said so far who have not said `hello` yet. */
+  readonly #greetings = new Map<WorkerPeer, { words: Word[]; resolve: () => void }>();
 
   constructor(parts: WorkerPeersParts) {
     this.#parts = parts;
@@ -85,11 +89,9 @@ export class WorkerPeers implements Peers, PeerHome {
     await Promise.all([peer.handled(), greeted]);
   }
 
-  readonly #greetings = new Map<WorkerPeer, () => void>();
-
   #greetingOf(peer: WorkerPeer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#greetings.set(peer, resolve);
+    this.#greetings.set(peer, { words: [], resolve });
     return promise;
   }
 
@@ -97,8 +99,8 @@ export class WorkerPeers implements Peers, PeerHome {
   async peerDown(index: number): Promise<void> {
     const peer = this.#peerAt(index);
     peer.down();
-    this.#greeted.delete(peer);
-    this.#greetings.get(peer)?.();
+    this.#greetings.get(peer)?.resolve();
+    this.#greetings.delete(peer);
     this.#moves?.peerDown(peer);
     for (const question of this.#questions.keys()) this.#answered(question, peer);
     await this.#parts.store.flushed().catch(() => undefined);
@@ -207,8 +209,9 @@ export class WorkerPeers implements Peers, PeerHome {
     const { sessions, wills } = this.core;
     this.#claims.givenUp(clientId);
     const moving = sessions.giveUp(order);
-    // What is written of its will here must not be written after what is written there.
-    await wills.settled(clientId);
+    // What is written of its will here must not be written after what is written there. Not for ever:
+    // it may be for a worker that is down, whose successor waits for this move.
+    await this.#within(willMsMax, wills.settled(clientId));
     await this.#parts.store.lastingFlushed();
     if (moving === undefined) return 'ended';
     try {
@@ -219,6 +222,14 @@ export class WorkerPeers implements Peers, PeerHome {
       this.#claims.kept(clientId);
       throw error;
     }
+  }
+
+  async #within(ms: number, wait: Wait): Promise<void> {
+    if (wait === undefined) return;
+    const late = Promise.withResolvers<void>();
+    const timer = this.core.clock.setTimer(ms, () => late.resolve());
+    await Promise.race([wait, late.promise]);
+    timer.cancel();
   }
 
   /** The session is here. Waits until nothing is under way that could bring it. */
@@ -237,41 +248,33 @@ export class WorkerPeers implements Peers, PeerHome {
     }
   }
 
+  /**
+   * What a worker wants is taken as a whole, when it has said `hello`: if it dies before that, we go on
+   * with what its predecessor wanted.
+   */
   onWord(peer: WorkerPeer, word: Word): void {
-    const { filters } = this.core;
-    switch (word[0]) {
-      case 'interest':
-        this.#greet(peer);
-        filters.setInterest(peer, word[1], word[2]);
-        break;
-      case 'member':
-        this.#greet(peer);
-        filters.setMember(peer, word[1]);
-        break;
-      case 'left':
-        filters.dropMember(peer, word[1]);
-        break;
-      case 'hello':
-        this.#greet(peer);
-        peer.greeted();
-        this.#greetings.get(peer)?.();
-        break;
-      case 'flush':
-        this.#answerFlushed(peer, word[1]);
-        break;
-      case 'flushed':
-        this.#answered(word[1], peer);
-        break;
-      default:
-        this.#moves?.onWord(peer, word);
+    const greeting = this.#greetings.get(peer);
+    if (greeting === undefined) {
+      this.#heed(peer, word);
+    } else if (word[0] !== 'hello') {
+      greeting.words.push(word);
+    } else {
+      this.#greetings.delete(peer);
+      this.core.filters.forgetPeer(peer);
+      for (const said of greeting.words) this.#heed(peer, said);
+      peer.greeted();
+      greeting.resolve();
     }
   }
 
-  /** The first that a worker says after it came up: what its predecessor wanted is over. */
-  #greet(peer: WorkerPeer): void {
-    if (this.#greeted.has(peer)) return;
-    this.#greeted.add(peer);
-    this.core.filters.forgetPeer(peer);
+  #heed(peer: WorkerPeer, word: Word): void {
+    const { filters } = this.core;
+    if (word[0] === 'interest') filters.setInterest(peer, word[1], word[2]);
+    else if (word[0] === 'member') filters.setMember(peer, word[1]);
+    else if (word[0] === 'left') filters.dropMember(peer, word[1]);
+    else if (word[0] === 'flush') this.#answerFlushed(peer, word[1]);
+    else if (word[0] === 'flushed') this.#answered(word[1], peer);
+    else this.#moves?.onWord(peer, word);
   }
 
   #answerFlushed(peer: WorkerPeer, question: number): void {

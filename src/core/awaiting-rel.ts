@@ -52,12 +52,6 @@ export class AwaitingRel {
     return this.#taken?.get(packetId)?.wait;
   }
 
-  /** No publish waits for a store any more. */
-  settled(): Promise<unknown> {
-    const waits = [...(this.#taken?.values() ?? [])].flatMap(({ wait }) => wait ?? []);
-    return Promise.allSettled(waits);
-  }
-
   /** Oldest first. */
   *entries(): Generator<readonly [packetId: number, sinceMs: number]> {
     for (const [packetId, { sinceMs }] of this.#taken ?? []) yield [packetId, sinceMs];

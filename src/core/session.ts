@@ -115,7 +115,8 @@ export class Session implements Subscriber, Releasing {
 
   /** It may have been the message alone that could not be stored. */
   onRefused(packetId: number): void {
-    this.journal?.stored.free(packetId);
+    // Of one that has moved another worker writes.
+    if (this.leaving === undefined) this.journal?.stored.free(packetId);
   }
 
   /** As the store is told of it. */
@@ -215,7 +216,7 @@ export class Session implements Subscriber, Releasing {
     const stored = bothWaits(wait, flushed);
     this.awaitingRel.add(packetId, stored);
     // Refused by somebody else than the disk, which may have the id: the client will use it again.
-    if (stored !== flushed) stored?.catch(() => journal?.stored.free(packetId));
+    if (stored !== flushed) stored?.catch(() => this.onRefused(packetId));
     return stored;
   }
 

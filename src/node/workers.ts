@@ -75,7 +75,7 @@ export class Workers {
   readonly #restored = new Map<Seat, readonly string[]>();
   /** Orders to give up that are open, and the end of the connecting that is under way. */
   readonly #orders = new Set<Promise<unknown>>();
-  #connecting: Promise<void> = Promise.resolve();
+  #connecting: Promise<void> | undefined;
   /** While the node starts. */
   #onDeath: ((error: Error) => void) | undefined;
   /** One recovery after another. */
@@ -102,7 +102,12 @@ export class Workers {
     // A worker that dies at the start says why; those who called it only that it is gone.
     const died = Promise.withResolvers<never>();
     this.#onDeath = died.reject;
-    const report = await Promise.race([this.#startAll(), died.promise]);
+    const all = this.#startAll().catch((error: unknown) => {
+      // Its port closes a moment before its end is known.
+      if (error instanceof CallError && error.code === 'call_closed') return died.promise;
+      throw error;
+    });
+    const report = await Promise.race([all, died.promise]);
     this.#onDeath = undefined;
     return report;
   }
@@ -172,6 +177,7 @@ export class Workers {
       await Promise.allSettled(this.#orders);
       await this.#connectToAll(seat);
     } finally {
+      this.#connecting = undefined;
       resolve();
     }
   }
@@ -205,7 +211,7 @@ export class Workers {
     const giver = this.#seats[worker] as Seat;
     const claimant = this.#seats[order.to] as Seat;
     const claimed = claimant.calls;
-    await this.#connecting;
+    while (this.#connecting !== undefined) await this.#connecting;
     const { handle } = giver;
     const given = giver.calls.call('giveUp', [order], Number.POSITIVE_INFINITY);
     this.#orders.add(given);
