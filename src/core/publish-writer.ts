@@ -123,7 +123,9 @@ function writeOwn(
   if (properties.messageExpirySeconds !== undefined) {
     // [MQTT-3.3.2-6] What has passed here is taken off.
     const leftMs = Math.max(0, message.expiresAtMs - nowMs);
-    properties.messageExpirySeconds = Math.ceil(leftMs / 1000);
+    // The clock of another worker may be a moment ahead of ours.
+    const left = Math.min(properties.messageExpirySeconds, Math.ceil(leftMs / 1000));
+    properties.messageExpirySeconds = left;
   }
   if (delivery.subscriptionIds !== undefined) {
     properties.subscriptionIds = [...delivery.subscriptionIds]; // [MQTT-3.3.4-3]

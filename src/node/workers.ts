@@ -199,7 +199,9 @@ export class Workers {
     seat.isUp = true;
   }
 
-  #passIfDead(seat: Seat, error: unknown): void {
+  async #passIfDead(seat: Seat, error: unknown): Promise<void> {
+    // Its port closes a moment before its end is known.
+    if (error instanceof CallError && error.code === 'call_closed') await seat.handle.ended;
     if (seat.isUp) throw error;
   }
 

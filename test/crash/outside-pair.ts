@@ -62,6 +62,10 @@ export class OutsidePair {
   connect(port: number): void {
     this.#publisher.connect(port);
     this.#subscriber.connect(port);
+    this.#subscribeOnceConnected();
+  }
+
+  #subscribeOnceConnected(): void {
     this.#subscriber.mqtt.once('connect', () => {
       if (!this.#hasSubscribed) this.#subscribe();
     });
@@ -70,6 +74,8 @@ export class OutsidePair {
   /** Those that have lost their connection come again. */
   comeBack(): void {
     this.#publisher.comeBack();
+    // Its last connection may have been lost before the SUBACK.
+    if (!this.#hasSubscribed) this.#subscribeOnceConnected();
     this.#subscriber.comeBack();
   }
 
