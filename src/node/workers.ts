@@ -291,7 +291,7 @@ export class Workers {
     } catch (error) {
       // Dead again: its end has been noticed, or will be, and begins the next recovery.
       if (!this.#isStopping)
-        log.error('worker.start_failed', { worker: index, error: describeError(error) });
+        log.warn('worker.start_failed', { worker: index, error: describeError(error) });
       await handle.terminate();
       return;
     }
