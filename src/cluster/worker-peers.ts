@@ -33,7 +33,7 @@ export class WorkerPeers implements Peers, PeerHome {
   readonly #parts: WorkerPeersParts;
   readonly #peers: readonly WorkerPeer[];
   readonly #claims: Claims;
-  #broker: Broker | undefined;
+  #core: Core | undefined;
   #moves: SessionMoves | undefined;
   #isRetaining = false;
   /** Questions for a flush by number, and how many have not answered. */
@@ -58,19 +58,14 @@ export class WorkerPeers implements Peers, PeerHome {
 
   /** The broker that these are the peers of; before anything else is asked. */
   serve(broker: Broker): void {
-    this.#broker = broker;
+    this.#core = broker.core;
     const { store, index } = this.#parts;
     this.#moves = new SessionMoves({ broker, store, index, peers: this.#peers });
   }
 
   get core(): Core {
-    return this.#served.core;
-  }
-
-  get #served(): Broker {
-    if (this.#broker === undefined)
-      throw new TypeError('Cannot be asked before the broker is there');
-    return this.#broker;
+    if (this.#core === undefined) throw new TypeError('Cannot be asked before the broker is there');
+    return this.#core;
   }
 
   get claims(): Claims {

@@ -44,7 +44,11 @@ test('a worker that changes over twice counts once', () => {
   held.switchOver(2);
   held.switchOver();
   assert.equal(held.switchedCount, 2);
-  assert.deepEqual([held.hasSwitched(2), held.hasSwitched(1)], [true, false]);
+  const delivery = deliveryTo(new FakeSubscriber('s'));
+  assert.deepEqual(
+    [2, 1].map((worker) => held.isFor(from(worker), delivery)),
+    [true, false],
+  );
 });
 
 test('a message through a shared subscription is for whoever gets it', () => {

@@ -28,10 +28,6 @@ export class HeldMessages {
     return this.#switched.size;
   }
 
-  hasSwitched(worker: number): boolean {
-    return this.#switched.has(worker);
-  }
-
   /**
    * It was sent after the change. What comes through a shared subscription was sent to one place
    * alone, and is for whoever gets it.

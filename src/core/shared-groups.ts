@@ -3,6 +3,7 @@
 // turns together (group-memory.ts), so that round robin is round robin over all members whoever
 // publishes. Somebody is chosen even when nobody is connected.
 
+import { textHash } from '#base/text-hash';
 import type { SharedStrategy } from '#config/settings';
 import type { Delivery, Regroup, Subscriber } from './delivery.ts';
 import { type GroupSlot, LocalSlot } from './group-memory.ts';
@@ -18,7 +19,7 @@ const strategies: Record<SharedStrategy, Pick> = {
   random: (group) => group.memberAt(Math.floor(Math.random() * group.size)),
   round_robin: (group) => group.memberAt(group.slot.nextTurn()),
   sticky: (group) => group.stuckMember(),
-  hash: (group, message) => group.memberAt(hashOf(message.from.clientId)),
+  hash: (group, message) => group.memberAt(textHash(message.from.clientId)),
 };
 
 export interface SharedOptions {
@@ -231,12 +232,4 @@ function nameOf({ delivery }: Member): string {
 
 function isRemote({ session }: Delivery): boolean {
   return session instanceof RemoteMember;
-}
-
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  }
-  return hash >>> 0;
 }

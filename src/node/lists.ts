@@ -14,6 +14,19 @@ export interface ListPage {
   readonly next: number | undefined;
 }
 
+/** The whole list; `pageFrom` is asked until there is no next page. */
+export async function allPages(
+  pageFrom: (from: number | undefined) => Promise<ListPage>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let from: number | undefined; ; ) {
+    const page: ListPage = await pageFrom(from);
+    rows.push(...page.rows);
+    if (page.next === undefined) return rows;
+    from = page.next;
+  }
+}
+
 const pageRows = 1000;
 /** Lists that somebody has begun to read; the oldest is given up for one more. */
 const openMax = 32;

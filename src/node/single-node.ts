@@ -2,7 +2,6 @@
 // opened, checked, and everything that the last process left taken up, before anybody is let in.
 
 import { systemClock } from '#base/clock';
-import { describeError } from '#base/errors';
 import type { Logger } from '#base/log';
 import type { Settings } from '#config/settings';
 import { Broker } from '#core/broker';
@@ -12,10 +11,11 @@ import { DurableStore } from '#store/durable-store';
 import { openLmdb } from '#store/lmdb/open';
 import { Alone } from '#cluster/alone';
 import { IntegrationThread } from './integration-thread.ts';
-import { Lists, type ListKind, type Row } from './lists.ts';
+import { allPages, type ListKind, Lists, type Row } from './lists.ts';
 import type { NodeFace } from './node-face.ts';
 import { closeInOrder } from './shutdown.ts';
 import { storeOptions } from './store-options.ts';
+import { watchStore } from './store-watch.ts';
 import { threadStatus } from './thread-status.ts';
 
 export async function startSingleNode(settings: Settings, log: Logger): Promise<NodeFace> {
@@ -51,16 +51,12 @@ export async function startSingleNode(settings: Settings, log: Logger): Promise<
   };
 }
 
-/** A turn of the loop for others between two pages. */
-async function allRows(lists: Lists, kind: ListKind): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let from: number | undefined; ; ) {
-    const page = lists.page(kind, from);
-    rows.push(...page.rows);
-    if (page.next === undefined) return rows;
-    from = page.next;
+/** A turn of the loop for others before each page. */
+function allRows(lists: Lists, kind: ListKind): Promise<Row[]> {
+  return allPages(async (from) => {
     await new Promise((resolve) => setImmediate(resolve));
-  }
+    return lists.page(kind, from);
+  });
 }
 
 export interface StoredBroker {
@@ -72,12 +68,7 @@ function openStoredBroker(settings: Settings, log: Logger): Promise<StoredBroker
   return openLmdb(storeOptions(settings, log), (engine) => {
     const store = new DurableStore(engine, { clock: systemClock });
     const broker = new Broker({ settings, clock: systemClock, log, store, peers: new Alone() });
-    store.onTrouble = (error) => {
-      const { alarms } = broker.core;
-      if (error === undefined) alarms.clear('store');
-      else alarms.raise('store', { error: describeError(error) });
-    };
-    store.onFault = (error) => log.error('store.fault', { error: describeError(error) });
+    watchStore(store, broker.core.alarms, log);
     try {
       const { sessions, wills } = broker.restore();
       log.info('store.opened', { sessions, wills, retained: store.retained.size });

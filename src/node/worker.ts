@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock';
-import { describeError } from '#base/errors';
 import { createLog, type RootLogger } from '#base/log';
 import { relayLog, type RelayedLine } from '#base/log-relay';
 import type { Listener } from '#net/listener';
@@ -15,6 +14,7 @@ import { DurableStore } from '#store/durable-store';
 import type { LmdbSeat } from '#store/lmdb/engine';
 import { joinLmdb } from '#store/lmdb/join';
 import { closeInOrder } from './shutdown.ts';
+import { watchStore } from './store-watch.ts';
 import type { WorkerData } from './worker-data.ts';
 import { WorkerNode } from './worker-node.ts';
 
@@ -46,13 +46,8 @@ export const node: WorkerNode = new WorkerNode({
 });
 node.calls.tell('log', [early]);
 early = undefined;
-const { alarms } = node.broker.core;
-store.onTrouble = (error) => {
-  if (error === undefined) alarms.clear('store');
-  else alarms.raise('store', { error: describeError(error) });
-};
+watchStore(store, node.broker.core.alarms, log);
 if (index === 0) log.info('overload.budget', { bytes: node.broker.core.overload.budgetBytes });
-store.onFault = (error) => log.error('store.fault', { error: describeError(error) });
 void node.calls.closed.then(() => process.exit());
 
 /** NOTE: it ends itself, here and everywhere. To be ended inside of LMDB's binding would end the process. */

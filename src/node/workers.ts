@@ -13,7 +13,7 @@ import type { RootLogger } from '#base/log';
 import type { Alarms } from '#core/alarms';
 import { StoreDamaged } from '#store/store-damaged';
 import { type GivenUp, type GiveUp, Registry } from '#cluster/registry';
-import type { ListKind, Row } from './lists.ts';
+import { allPages, type ListKind, type Row } from './lists.ts';
 import { NodeAlarms } from './node-alarms.ts';
 import type { ThreadStatus } from './thread-status.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
@@ -361,16 +361,6 @@ export class Workers {
   }
 }
 
-async function listOf({ calls }: Seat, kind: ListKind, deadlineMs: number): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let from: number | undefined; ; ) {
-    const page: Awaited<ReturnType<WorkerCalls['list']>> = await calls.call(
-      'list',
-      [kind, from],
-      deadlineMs,
-    );
-    rows.push(...page.rows);
-    if (page.next === undefined) return rows;
-    from = page.next;
-  }
+function listOf({ calls }: Seat, kind: ListKind, deadlineMs: number): Promise<Row[]> {
+  return allPages((from) => calls.call('list', [kind, from], deadlineMs));
 }

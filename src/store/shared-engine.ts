@@ -5,7 +5,7 @@
 import { invariant } from '#base/assert';
 import type { Batch } from './batch.ts';
 import type { Engine } from './engine.ts';
-import type { Table } from './table.ts';
+import { ForwardingEngine } from './forwarding-engine.ts';
 
 export class SharedEngine {
   readonly #engine: Engine;
@@ -40,8 +40,7 @@ export class SharedEngine {
   }
 }
 
-class Lane implements Engine {
-  readonly #engine: Engine;
+class Lane extends ForwardingEngine {
   readonly #write: (batch: Batch) => Promise<void>;
   readonly #onClosed: () => Promise<void>;
   #commit: Promise<void> | undefined;
@@ -52,45 +51,12 @@ class Lane implements Engine {
     write: (batch: Batch) => Promise<void>,
     onClosed: () => Promise<void>,
   ) {
-    this.#engine = engine;
+    super(engine);
     this.#write = write;
     this.#onClosed = onClosed;
   }
 
-  get(table: Table, key: Buffer): Buffer | undefined {
-    return this.#engine.get(table, key);
-  }
-
-  has(table: Table, key: Buffer): boolean {
-    return this.#engine.has(table, key);
-  }
-
-  range(
-    table: Table,
-    from: Buffer,
-    to: Buffer | undefined,
-    visit: (key: Buffer, value: Buffer) => boolean,
-  ): void {
-    this.#engine.range(table, from, to, visit);
-  }
-
-  keys(table: Table, from: Buffer, to: Buffer | undefined, visit: (key: Buffer) => boolean): void {
-    this.#engine.keys(table, from, to, visit);
-  }
-
-  lastKey(table: Table, from: Buffer, to: Buffer): Buffer | undefined {
-    return this.#engine.lastKey(table, from, to);
-  }
-
-  count(table: Table): number {
-    return this.#engine.count(table);
-  }
-
-  renew(): void {
-    this.#engine.renew();
-  }
-
-  async commit(batch: Batch): Promise<void> {
+  override async commit(batch: Batch): Promise<void> {
     invariant(this.#commit === undefined, 'one commit at a time');
     if (this.#closed !== undefined) throw new Error('Cannot write to the store: it is closed');
     this.#commit = this.#write(batch);
@@ -102,7 +68,7 @@ class Lane implements Engine {
   }
 
   /** Waits for the commit under way on this lane. */
-  close(): Promise<void> {
+  override close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }

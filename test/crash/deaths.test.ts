@@ -1,5 +1,5 @@
-// A worker dies and the node goes on: the books of the crash run, with single workers that die in a
-// process that lives. FUZZ_SEED repeats the choices of a run; `npm run test:crash -- --deaths N` does many.
+// A worker dies and the node goes on, or ends with a reason. What becomes of messages meanwhile the
+// driver finds out: `npm run test:crash -- --deaths N`.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { type Batch, forEachWrite, Op } from '#store/batch';
-import type { Engine } from '#store/engine';
+import { ForwardingEngine } from '#store/forwarding-engine';
 import { Table } from '#store/table';
 import { MemoryEngine } from '#store/memory-engine';
 import { Watch } from './watch.ts';
@@ -22,7 +22,7 @@ const deadlineMs = 2000;
 const tableNames = new Map(Object.entries(Table).map(([name, table]) => [table, name]));
 const opNames = new Map<number, string>(Object.entries(Op).map(([name, op]) => [op, name]));
 
-export class SlowEngine implements Engine {
+export class SlowEngine extends ForwardingEngine {
   readonly #memory: MemoryEngine;
   readonly #watch = new Watch();
   #mode: 'passing' | 'holding' | 'failing' | 'cut' = 'passing';
@@ -35,6 +35,7 @@ export class SlowEngine implements Engine {
 
   /** What is stored outlives this engine: give it to the next one to start again. */
   constructor(memory: MemoryEngine = new MemoryEngine()) {
+    super(memory);
     this.#memory = memory;
   }
 
@@ -79,7 +80,7 @@ export class SlowEngine implements Engine {
     await this.#watch.until(() => this.begun >= count || undefined, deadlineMs, late);
   }
 
-  commit(batch: Batch): Promise<void> {
+  override commit(batch: Batch): Promise<void> {
     assert.equal(this.#pending, undefined, 'Cannot commit: another commit is under way');
     this.begun++;
     const commit = this.#begin(batch);
@@ -115,43 +116,6 @@ export class SlowEngine implements Engine {
   #settle(pending: PendingCommit): void {
     assert.equal(this.#pending, pending, 'Cannot settle a commit that does not wait');
     this.#pending = undefined;
-  }
-
-  get(table: Table, key: Buffer): Buffer | undefined {
-    return this.#memory.get(table, key);
-  }
-
-  has(table: Table, key: Buffer): boolean {
-    return this.#memory.has(table, key);
-  }
-
-  range(
-    table: Table,
-    from: Buffer,
-    to: Buffer | undefined,
-    visit: (key: Buffer, value: Buffer) => boolean,
-  ): void {
-    this.#memory.range(table, from, to, visit);
-  }
-
-  keys(table: Table, from: Buffer, to: Buffer | undefined, visit: (key: Buffer) => boolean): void {
-    this.#memory.keys(table, from, to, visit);
-  }
-
-  lastKey(table: Table, from: Buffer, to: Buffer): Buffer | undefined {
-    return this.#memory.lastKey(table, from, to);
-  }
-
-  count(table: Table): number {
-    return this.#memory.count(table);
-  }
-
-  renew(): void {
-    this.#memory.renew();
-  }
-
-  close(): Promise<void> {
-    return this.#memory.close();
   }
 }
 

@@ -9,13 +9,14 @@ import type { Settings } from '#config/settings';
 import { Alarms } from '#core/alarms';
 import type { Broker } from '#core/broker';
 import { SharedGroupMemory } from '#core/group-memory';
-import { sharedCounters } from '#core/shared-counters';
+import { SharedCounters, sharedCounters } from '#core/shared-counters';
 import { Stats } from '#core/stats';
-import { SharedCounters } from '#core/shared-counters';
 import { WorkerNode } from '#node/worker-node';
 import { type WorkerHandle, Workers } from '#node/workers';
 import { DurableStore } from '#store/durable-store';
+import type { Batch } from '#store/batch';
 import type { Engine } from '#store/engine';
+import { ForwardingEngine } from '#store/forwarding-engine';
 import { numbersAfter } from '#store/numbers';
 import { SharedEngine } from '#store/shared-engine';
 
@@ -123,14 +124,9 @@ export class WorkerBrokers {
 }
 
 /** A way to the engine that can be cut off, as that of a thread is which dies. */
-class Lane implements Engine {
-  readonly #engine: Engine;
+class Lane extends ForwardingEngine {
   #last: Promise<void> = Promise.resolve();
   #isCut = false;
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-  }
 
   cut(): void {
     this.#isCut = true;
@@ -141,42 +137,10 @@ class Lane implements Engine {
     return this.#last;
   }
 
-  commit(batch: Parameters<Engine['commit']>[0]): Promise<void> {
+  override commit(batch: Batch): Promise<void> {
     if (this.#isCut) return new Promise(() => undefined);
-    const commit = this.#engine.commit(batch);
+    const commit = this.inner.commit(batch);
     this.#last = commit.catch(() => undefined);
     return commit;
-  }
-
-  get(...args: Parameters<Engine['get']>): ReturnType<Engine['get']> {
-    return this.#engine.get(...args);
-  }
-
-  has(...args: Parameters<Engine['has']>): boolean {
-    return this.#engine.has(...args);
-  }
-
-  range(...args: Parameters<Engine['range']>): void {
-    this.#engine.range(...args);
-  }
-
-  keys(...args: Parameters<Engine['keys']>): void {
-    this.#engine.keys(...args);
-  }
-
-  lastKey(...args: Parameters<Engine['lastKey']>): Buffer | undefined {
-    return this.#engine.lastKey(...args);
-  }
-
-  count(...args: Parameters<Engine['count']>): number {
-    return this.#engine.count(...args);
-  }
-
-  renew(): void {
-    this.#engine.renew();
-  }
-
-  close(): Promise<void> {
-    return this.#engine.close();
   }
 }
