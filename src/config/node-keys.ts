@@ -21,8 +21,8 @@ export const nodeKeys: KeysOf<NodeSettings> = {
       'Directory of everything that must outlive the process; made when missing. Two brokers on ' +
       'one machine need two directories. A relative path starts at the directory of the installation.',
   }),
-  workers: key('node.workers', workerCount, '1', {
-    shipped: '1',
+  workers: key('node.workers', workerCount, 'auto', {
+    shipped: 'auto',
     text:
       'Threads that serve clients. auto: one less than the machine has cores, and at least one. ' +
       '0: the main thread serves them itself, for tests and for small devices.',

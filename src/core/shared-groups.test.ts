@@ -122,6 +122,19 @@ test('a group hands what a leaving member left to another member', () => {
   assert.equal(b.received[0]?.delivery.session, b);
 });
 
+test('a group hands on without the passage, which says that the group has had it', () => {
+  const { group, members } = groupOf('round_robin', ['a', 'b']);
+  const [a, b] = members as [FakeSubscriber, FakeSubscriber];
+  const left = messageOn('t', { payload: 'left', qos: 2 });
+  left.passage = { sessionNo: 1, packetId: 7 };
+  left.mayBeHad = true;
+  group.redispatch(left, a);
+  const message = b.received[0]?.message;
+  assert.equal(message?.payload.toString(), 'left');
+  assert.equal(message?.passage, undefined);
+  assert.equal(message?.mayBeHad, false);
+});
+
 test('a group without another member keeps nothing of a leaving one', () => {
   const { group, members } = groupOf('round_robin', ['a']);
   group.redispatch(messageOn('t', { qos: 1 }), members[0] as FakeSubscriber);

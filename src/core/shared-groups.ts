@@ -189,11 +189,13 @@ export class SharedGroup implements Regroup {
 
   /**
    * A message that a leaving member never finished goes to another one, if there is one; to one here
-   * first, because then the store has both in one batch: that it came and that it went.
+   * first, because then the store has both in one batch: that it came and that it went. It goes without
+   * its passage: under that name the group has had it, and the packet id may be another publish's now.
    */
-  redispatch(message: Message, from: Subscriber): void {
+  redispatch(left: Message, from: Subscriber): void {
     if (!this.#members.some(({ delivery }) => delivery.session !== from)) return;
     this.delete(from);
+    const message = left.passage === undefined ? left : left.with({});
     let chosen = this.#choose(message);
     if (isRemote(chosen)) chosen = this.#localFor(message) ?? chosen;
     unpromised(chosen.session.deliver(message, chosen, true));

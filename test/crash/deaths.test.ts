@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Watch } from '#test/watch';
+import { fuzzSeed } from '../fuzz/random.ts';
 import { BrokerProcess } from './broker-under-test.ts';
-import { mortalBroker } from './death-run.ts';
+import { deathRun, mortalBroker } from './death-run.ts';
 import { Link } from './link.ts';
 
 const eventMsMax = 30_000;
@@ -44,6 +45,14 @@ function connected(port: number): Promise<Link> {
   link.send({ ...connect, keepaliveSeconds: 0, clientId: '', properties: {} });
   return promise;
 }
+
+test('a node keeps what it acknowledged when its workers die', async (t) => {
+  t.diagnostic(`FUZZ_SEED=${fuzzSeed}`);
+  await using broker = mortalBroker(3);
+  const { figures, failure } = await deathRun({ broker, seed: fuzzSeed, rounds: 8, workers: 3 });
+  t.diagnostic(figures.line);
+  if (failure !== undefined) assert.fail(failure);
+});
 
 test('a node outlives a worker whose memory is full, and says so by an alarm', async () => {
   // The heap of a worker may be as large as that of the process.

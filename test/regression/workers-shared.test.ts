@@ -6,7 +6,7 @@ import test from 'node:test';
 import { startBroker, type TestBroker } from '#test/broker';
 import type { RawClient } from '#test/raw-client';
 import { until } from './event-turns.ts';
-import { Taker, turns, workerIndexes } from './worker-company.ts';
+import { pairs, Taker, turns, workerIndexes } from './worker-company.ts';
 
 type Strategy = 'random' | 'round_robin' | 'sticky' | 'hash';
 const properties = { sessionExpirySeconds: 1000 };
@@ -167,6 +167,51 @@ test('what a member has not acknowledged goes to one in another worker when its 
     }
   }
 });
+
+/** A durable writer that has moved: its first QoS 2 publishes may be repetitions. */
+async function movedWriter(
+  broker: TestBroker,
+  clientId: string,
+  worker: number,
+): Promise<RawClient> {
+  const before = await broker.connect({ clientId, properties, worker: (worker + 1) % 3 });
+  await broker.lose(before, clientId);
+  return broker.connect({ clientId, cleanStart: false, properties, worker });
+}
+
+for (const isReleased of [false, true]) {
+  const when = isReleased ? 'after' : 'before';
+  test(`what a member leaves goes to another one, ${when} its publisher has released it, and no later one is taken for it`, async () => {
+    await using broker = await startBroker({ workers: 3 });
+    for (const [from, to] of pairs) {
+      const name = `${from}-${to}`;
+      const filter = `$share/g/${name}`;
+      const leaving = await broker.connect({
+        clientId: `leaving-${name}`,
+        properties: { ...properties, receiveMaximum: 1 },
+        worker: from,
+      });
+      await leaving.subscribe(filter, { qos: 2 });
+      const writer = await movedWriter(broker, `writer-${name}`, 1);
+      await writer.publish(name, 'in its window', { qos: 1 });
+      writer.sendPublish(name, 'first', { qos: 2, packetId: 7 });
+      await writer.next('pubrec');
+      const release = async (): Promise<void> => {
+        writer.ack('pubrel', 7);
+        await writer.next('pubcomp');
+      };
+      if (isReleased) await release();
+      const staying = new Taker(broker, `staying-${name}`);
+      await staying.come(to, [filter]);
+      await broker.connect({ clientId: `leaving-${name}`, cleanStart: true, worker: from });
+      await staying.untilAll(['first']);
+      if (!isReleased) await release();
+      writer.sendPublish(name, 'second', { qos: 2, packetId: 7 });
+      await writer.next('pubrec');
+      await staying.untilAll(['second']);
+    }
+  });
+}
 
 test('a message waits for nobody who is away or full while another member is ready', async () => {
   const set = await stage('round_robin', { sharedDispatchAckEnabled: true });
