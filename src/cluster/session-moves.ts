@@ -16,8 +16,9 @@
 import { randomHex } from '#base/ids';
 import type { Broker } from '#core/broker';
 import { HeldMessages, WaitingRoom } from '#core/held-messages';
-import { publishedHere } from '#core/message';
+import { type Message, publishedHere } from '#core/message';
 import type { MemberState } from '#core/peers-port';
+import type { Wait } from '#core/ports';
 import { packBaggage, unpackBaggage } from '#core/session-baggage';
 import type { Session } from '#core/session';
 import type { Store } from '#core/store-port';
@@ -53,6 +54,8 @@ export interface MovesHome {
   readonly store: Store;
   readonly index: number;
   readonly peers: readonly WorkerPeer[];
+  /** Over when those have on disk what was said to them. */
+  readonly flushedBy: (peers: readonly WorkerPeer[]) => Wait;
 }
 
 /** A disk that takes nothing for so long keeps the session where it is. */
@@ -113,6 +116,7 @@ export class SessionMoves {
     else if (word[0] === 'arrived') this.#finish(this.#leavingOf(word[1], word[2]));
     else if (word[0] === 'stay') this.#giveIn(this.#arrivingOf(word[1], word[2]));
     else if (word[0] === 'returned') this.#onReturned(word[1], word[2]);
+    else if (word[0] === 'disown') this.#disown(({ passage }) => passage?.sessionNo === word[1]);
   }
 
   #leavingOf(clientId: string, move: string): Leaving | undefined {
@@ -190,13 +194,24 @@ export class SessionMoves {
   }
 
   /**
-   * What its client has published with QoS 2 and was not confirmed it repeats where it is now: the others
-   * have handled our copies by then, so that they know them, and none is sent again from here.
+   * What its client has published with QoS 2 and was not confirmed it repeats where it is now. By then our
+   * copies are on disk, where they are known by their passage, or are nowhere: neither sent again from
+   * here nor stored later, by a session that is on its way itself.
    */
   async #letGoOfPublishes({ journal }: Session): Promise<void> {
-    await Promise.all(this.#home.peers.flatMap((peer) => peer.handled() ?? []));
     if (journal === undefined) return;
-    for (const peer of this.#home.peers) peer.disown(journal.stored.no);
+    const { no } = journal.stored;
+    const { peers, flushedBy } = this.#home;
+    const up = peers.filter(({ isUp }) => isUp);
+    this.#disown(({ passage }) => passage?.sessionNo === no);
+    for (const peer of up) peer.say(['disown', no]);
+    await flushedBy(up);
+    for (const peer of peers) peer.disown(no);
+  }
+
+  #disown(isDisowned: (message: Message) => boolean): void {
+    for (const { room } of this.#arriving.values()) room.held.disown(isDisowned);
+    for (const { held } of this.#leaving.values()) held.disown(isDisowned);
   }
 
   /** The other worker has it, or its successor will find it in the store. */
@@ -270,8 +285,12 @@ export class SessionMoves {
     for (const { routed, group } of offer.subscriptions) filters.remove(routed, group, room);
   }
 
-  /** A worker died: whatever it had not said it says no more. */
+  /**
+   * A worker died: whatever it had not said it says no more, and what its clients had published with
+   * QoS 2 they repeat.
+   */
   peerDown(peer: WorkerPeer): void {
+    this.#disown(({ passage, via }) => passage !== undefined && via === peer.index);
     for (const leaving of [...this.#leaving.values()]) {
       if (leaving.to !== peer) this.#onGone(leaving, peer.index);
       else if (leaving.state === 'handed over') this.#finish(leaving);

@@ -32,7 +32,9 @@ export type Word =
   | readonly ['hello']
   /** The awaited messages of that batch are flushed, or could not be. */
   | readonly ['stored', batch: number, isStored: boolean]
-  /** Asks for what is retained to be flushed; and the answer. */
+  /** The publisher of these, a session in the store, repeats them in another worker. */
+  | readonly ['disown', sessionNo: number]
+  /** Asks for everything told to be flushed; and the answer. */
   | readonly ['flush', question: number]
   | readonly ['flushed', question: number]
   /** A session moves; see session-moves.ts. */

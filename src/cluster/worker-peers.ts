@@ -60,7 +60,8 @@ export class WorkerPeers implements Peers, PeerHome {
   serve(broker: Broker): void {
     this.#core = broker.core;
     const { store, index } = this.#parts;
-    this.#moves = new SessionMoves({ broker, store, index, peers: this.#peers });
+    const flushedBy = this.#askFlush.bind(this);
+    this.#moves = new SessionMoves({ broker, store, index, peers: this.#peers, flushedBy });
   }
 
   get core(): Core {
@@ -161,6 +162,11 @@ export class WorkerPeers implements Peers, PeerHome {
     const asked = this.#peers.filter(
       (peer) => peer.isUp && Atomics.load(retainedPending, peer.index) !== 0,
     );
+    return this.#askFlush(asked);
+  }
+
+  /** The wait is over when those have on disk what we have said to them, or are gone. */
+  #askFlush(asked: readonly WorkerPeer[]): Wait {
     if (asked.length === 0) return undefined;
     const question = this.#nextQuestion++;
     const { promise, resolve } = Promise.withResolvers<void>();

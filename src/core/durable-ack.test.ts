@@ -4,6 +4,9 @@ import { startBroker, type TestBroker } from '#test/broker';
 import type { RawClient } from '#test/raw-client';
 import { SlowEngine } from '#test/slow-engine';
 import { Reason } from '#wire/reason-codes';
+import { WaitingRoom } from './held-messages.ts';
+import type { Passage } from './message.ts';
+import { deliveryTo } from './session-fixture.ts';
 
 /** A durable subscriber `s` of topic `t`, absent, so that every publish waits for the store. */
 async function absentSubscriber(broker: TestBroker, engine: SlowEngine): Promise<void> {
@@ -244,4 +247,32 @@ test('a store that fails closes a v3 client, which has no word for it', async ()
   broker.advance(100);
   (await engine.next()).resolve();
   assert.equal(broker.troubles.length, 1);
+});
+
+test('the packet id of a publish for a session that is on its way is stored behind the message, not before', async () => {
+  const engine = new SlowEngine();
+  await using broker = await startBroker({ engine, workers: 0 });
+  const room = new WaitingRoom('m', true);
+  const member = deliveryTo(room, { qos: 2 });
+  void broker.broker.core.filters.add('t', 'g', member);
+  const client = await broker.connect({
+    clientId: 'p',
+    properties: { sessionExpirySeconds: 100 },
+  });
+  await broker.flushed();
+  engine.hold();
+  client.sendPublish('t', 'held', { qos: 2, packetId: 12 });
+  await pinged(client);
+  const { begun } = engine;
+  const held: (Passage | undefined)[] = [];
+  room.held.release(({ passage }) => void held.push(passage));
+  assert.deepEqual(
+    held.map((passage) => passage?.packetId),
+    [12],
+  );
+  const taken = await engine.next();
+  assert.deepEqual([engine.begun - begun, taken.writes], [1, ['put taken']]);
+  await pinged(client);
+  taken.resolve();
+  assert.equal((await client.next('pubrec')).packetId, 12);
 });

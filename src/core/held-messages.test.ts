@@ -165,3 +165,19 @@ test('a waiting room lets pass what the old place has and holds the rest', async
     [false, false, true, null],
   );
 });
+
+test('what its publisher repeats is not held any more, and the rest is', async () => {
+  const held = new HeldMessages();
+  const session = new FakeSubscriber('s');
+  const [repeated, other] = [from(2, 'repeated'), from(2, 'other')];
+  repeated.passage = { sessionNo: 4, packetId: 1 };
+  other.passage = { sessionNo: 5, packetId: 1 };
+  const waits = [repeated, other].map((one) => held.hold(one, deliveryTo(session), false));
+  held.disown(({ passage }) => passage?.sessionNo === 4);
+  assert.deepEqual(await Promise.all(waits.map(isOver)), [true, false]);
+  held.deliverTo(session);
+  assert.deepEqual(
+    session.received.map(({ message }) => message.payload.toString()),
+    ['other'],
+  );
+});

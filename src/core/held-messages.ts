@@ -54,6 +54,14 @@ export class HeldMessages {
     this.release(() => undefined);
   }
 
+  /** The publisher of these repeats them, elsewhere or to who comes after: nobody waits for them here. */
+  disown(isDisowned: (message: Message) => boolean): void {
+    const [disowned, kept] = [[], []] as [Held[], Held[]];
+    for (const one of this.#held) (isDisowned(one.message) ? disowned : kept).push(one);
+    this.#held = kept;
+    for (const { resolve } of disowned) resolve(undefined);
+  }
+
   /** Each is somebody's now, whose wait is the wait of those who published it. */
   release(to: (message: Message, delivery: Delivery, isHandedOn: boolean) => Wait): void {
     const held = this.#held;

@@ -36,8 +36,6 @@ class Inbound implements Staged {
   route: Route;
   /** The client says that it may have sent it before. */
   readonly isDuplicate: boolean;
-  /** Of QoS 2: other workers may store it. */
-  isCrossing = false;
   #isSettled = false;
 
   constructor(
@@ -318,8 +316,8 @@ function namePassage(inbound: Inbound): void {
   inbound.route = router.refresh(inbound.route);
   const { peers, groups } = inbound.route;
   const mayBeHad = session.mayRepeat() || inbound.isDuplicate;
-  inbound.isCrossing = peers.length > 0 || groups.some(({ hasRemotes }) => hasRemotes);
-  if (!mayBeHad && !inbound.isCrossing) return;
+  const isCrossing = peers.length > 0 || groups.some(({ mayCross }) => mayCross);
+  if (!mayBeHad && !isCrossing) return;
   stored.mayHavePassed = true;
   message.passage = { sessionNo: stored.no, packetId };
   message.mayBeHad = mayBeHad;
@@ -335,7 +333,7 @@ function acknowledge(inbound: Inbound, code: number, wait: Wait): void {
     channel.acknowledge('puback', packetId, code, wait);
     return;
   }
-  const taken = session.take(packetId, wait, inbound.isCrossing);
+  const taken = session.take(packetId, wait);
   channel.acknowledge('pubrec', packetId, code, taken);
 }
 

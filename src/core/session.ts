@@ -208,11 +208,11 @@ export class Session implements Subscriber, Releasing {
   }
 
   /** A QoS 2 publish of the client was accepted: its id is taken, in the store too. */
-  take(packetId: number, wait: Wait, isCrossing = false): Wait {
+  take(packetId: number, wait: Wait): Wait {
     const { journal } = this;
-    const isLater = isCrossing && wait !== undefined;
-    if (!isLater) journal?.stored.take(packetId, this.#parts.timers.nowMs);
-    const flushed = isLater ? wait.then(() => this.#takeStored(packetId)) : journal?.wait;
+    const isTogether = wait === undefined || wait === journal?.wait;
+    if (isTogether) journal?.stored.take(packetId, this.#parts.timers.nowMs);
+    const flushed = isTogether ? journal?.wait : wait.then(() => this.#takeStored(packetId));
     const stored = bothWaits(wait, flushed);
     this.awaitingRel.add(packetId, stored);
     // Refused by somebody else than the disk, which may have the id: the client will use it again.
@@ -221,8 +221,8 @@ export class Session implements Subscriber, Releasing {
   }
 
   /**
-   * Of a message that other workers store: not before they have, or a crash could leave the id without
-   * the message. Until then a repetition is known by its passage. From then on it is stored, and cannot
+   * Of a message that is not on its way to the disk, because other workers store it or a session that is
+   * still to come: not before it is there, or a crash could leave the id without the message. Until then a repetition is known by its passage. From then on it is stored, and cannot
    * be refused any more: the store tells the id until it is there.
    */
   async #takeStored(packetId: number): Promise<void> {

@@ -7,6 +7,7 @@ import { textHash } from '#base/text-hash';
 import type { SharedStrategy } from '#config/settings';
 import type { Delivery, Regroup, Subscriber } from './delivery.ts';
 import { type GroupSlot, LocalSlot } from './group-memory.ts';
+import { WaitingRoom } from './held-messages.ts';
 import type { Message, Passage } from './message.ts';
 import type { Peer } from './peers-port.ts';
 import type { Wait } from './ports.ts';
@@ -83,8 +84,11 @@ export class SharedGroup implements Regroup {
     }
   }
 
-  get hasRemotes(): boolean {
-    return this.#members.some(({ delivery }) => isRemote(delivery));
+  /** A message may be stored by others than this worker now: elsewhere, or here when its session has come. */
+  get mayCross(): boolean {
+    return this.#members.some(
+      ({ delivery }) => isRemote(delivery) || delivery.session instanceof WaitingRoom,
+    );
   }
 
   get hasLocals(): boolean {

@@ -91,6 +91,7 @@ class DeathRun {
     // What a session in memory published has no name in the store by which a repetition is known, and
     // may wait for a worker that is down while the next session of that client is served elsewhere.
     this.#books.isLoose = (publisher) => publisher.startsWith('pub-brief');
+    this.#books.wills.mayRepeat = true;
     broker.onFault = (line) => this.#books.violations.add('process', line.slice(0, 500));
     broker.onLine = (line) => {
       if (line.startsWith('{')) this.#onLog(JSON.parse(line) as LogLine);
