@@ -14,7 +14,7 @@ function bench(limits: { max?: number; timeoutMs?: number } = {}): {
   const awaiting = new AwaitingRel(
     { maxAwaitingRel: limits.max ?? 0, awaitRelTimeoutMs: limits.timeoutMs ?? 0 },
     timers,
-    { onUnreleased: () => expired++, onRefused: () => {} },
+    { onUnreleased: () => expired++ },
   );
   return {
     awaiting,

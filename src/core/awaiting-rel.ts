@@ -17,8 +17,6 @@ interface Taken {
 export interface Releasing {
   /** Its time is over; the id is free again. */
   onUnreleased(packetId: number): void;
-  /** The publish was refused after all, and so was its id. */
-  onRefused(packetId: number): void;
 }
 
 export class AwaitingRel {
@@ -74,9 +72,7 @@ export class AwaitingRel {
         taken.wait = undefined;
       },
       () => {
-        if (this.#taken?.get(packetId) !== taken) return;
-        this.#taken.delete(packetId);
-        this.#owner.onRefused(packetId);
+        if (this.#taken?.get(packetId) === taken) this.#taken.delete(packetId);
       },
     );
     this.#watch();

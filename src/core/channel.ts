@@ -252,12 +252,11 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     // The store has raised an alarm; a line for each of its victims would say nothing more.
     const clientId = this.client?.clientId;
     this.core.log.debug('store.failed', { clientId, error: describeError(error) });
-    if (this.isV5) {
-      const text = 'Cannot store the message: the store failed';
-      this.sendAck(type, packetId, Reason.implementationSpecificError, text);
-    } else {
-      this.close('store_failed');
-    }
+    if (!this.isV5) this.close('store_failed');
+    if (this.isClosed) return;
+    const text = 'Cannot store the message: the store failed';
+    this.sendAck(type, packetId, Reason.implementationSpecificError, text);
+    if (type === 'pubrec') this.session?.refused(packetId);
   }
 
   hasRoom(bytes: number): boolean {

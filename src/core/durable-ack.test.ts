@@ -6,7 +6,7 @@ import { SlowEngine } from '#test/slow-engine';
 import { Reason } from '#wire/reason-codes';
 import { WaitingRoom } from './held-messages.ts';
 import type { Passage } from './message.ts';
-import { deliveryTo } from './session-fixture.ts';
+import { deliveryTo, messageOn } from './session-fixture.ts';
 
 /** A durable subscriber `s` of topic `t`, absent, so that every publish waits for the store. */
 async function absentSubscriber(broker: TestBroker, engine: SlowEngine): Promise<void> {
@@ -276,3 +276,34 @@ test('the packet id of a publish for a session that is on its way is stored behi
   taken.resolve();
   assert.equal((await client.next('pubrec')).packetId, 12);
 });
+
+for (const version of [4, 5] as const) {
+  const fate =
+    version === 5 ? 'is forgotten: the client was told' : 'is known: the client repeats it';
+  test(`a publish that one receiver has stored and another could not ${fate}`, async () => {
+    await using broker = await startBroker({ workers: 0 });
+    const properties = version === 5 ? { sessionExpirySeconds: 100 } : {};
+    const absent = await broker.connect({ clientId: 's', properties, version, cleanStart: false });
+    await absent.subscribe('t', { qos: 2 });
+    await broker.lose(absent, 's');
+    const room = new WaitingRoom('m', true);
+    void broker.broker.core.filters.add('t', 'g', deliveryTo(room, { qos: 2 }));
+    const client = await broker.connect({ clientId: 'p', properties, version, cleanStart: false });
+    client.sendPublish('t', 'half stored', { qos: 2, packetId: 12 });
+    await pinged(client);
+    await broker.flushed();
+    const sessionNo = broker.session('p')?.journal?.stored.no ?? 0;
+    const { journal } = broker.session('s') ?? {};
+    const message = messageOn('t');
+    message.passage = { sessionNo, packetId: 12 };
+    const isKnown = (): unknown => journal?.hasPassed(message, deliveryTo(room));
+    assert.equal(isKnown(), true);
+    room.held.release(() => {
+      throw new Error('Cannot store');
+    });
+    if (version === 5) assert.equal((await client.next('pubrec')).reasonCode, 0x83);
+    else await client.expectClosed();
+    await broker.flushed();
+    assert.equal(isKnown(), version === 4);
+  });
+}

@@ -113,10 +113,12 @@ export class Session implements Subscriber, Releasing {
     return new SessionJournal(store, stored, this.out, isSync, restored?.head);
   }
 
-  /** It may have been the message alone that could not be stored. */
-  onRefused(packetId: number): void {
-    // Of one that has moved another worker writes.
-    if (this.leaving === undefined) this.journal?.stored.free(packetId);
+  /**
+   * The client knows that a QoS 2 publish was refused, and may use its id for another one. A client that
+   * is gone does not know, and repeats it: whoever has stored it then has to know it again.
+   */
+  refused(packetId: number): void {
+    this.journal?.stored.free(packetId);
   }
 
   /** As the store is told of it. */
@@ -215,8 +217,6 @@ export class Session implements Subscriber, Releasing {
     const flushed = isTogether ? journal?.wait : wait.then(() => this.#takeStored(packetId));
     const stored = bothWaits(wait, flushed);
     this.awaitingRel.add(packetId, stored);
-    // Refused by somebody else than the disk, which may have the id: the client will use it again.
-    if (stored !== flushed) stored?.catch(() => this.onRefused(packetId));
     return stored;
   }
 
