@@ -198,9 +198,12 @@ export class SessionMoves {
    * copies are on disk, where they are known by their passage, or are nowhere: neither sent again from
    * here nor stored later, by a session that is on its way itself.
    */
-  async #letGoOfPublishes({ journal }: Session): Promise<void> {
+  async #letGoOfPublishes(session: Session): Promise<void> {
+    const { journal } = session;
     if (journal === undefined) return;
     const { no } = journal.stored;
+    // First: what is let go of must not look like what has been stored.
+    session.leaveTaken();
     const { peers, flushedBy } = this.#home;
     const up = peers.filter(({ isUp }) => isUp);
     this.#disown(({ passage }) => passage?.sessionNo === no);

@@ -307,3 +307,16 @@ for (const version of [4, 5] as const) {
     assert.equal(isKnown(), version === 4);
   });
 }
+
+test('the packet id of a publish that is let go of when its session moves is not stored', async () => {
+  await using broker = await startBroker({ workers: 0 });
+  await broker.connect({ clientId: 'p', properties: { sessionExpirySeconds: 100 } });
+  const session = broker.session('p');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const taken = session?.take(12, promise);
+  session?.leaveTaken();
+  resolve();
+  await taken;
+  await broker.flushed();
+  assert.deepEqual([...(session?.journal?.stored.taken() ?? [])], []);
+});

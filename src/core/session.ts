@@ -233,6 +233,12 @@ export class Session implements Subscriber, Releasing {
     if (journal?.isSync === true) await this.#parts.store.lastingFlushed();
   }
 
+  /** It is about to move: the ids of publishes are those that the store has, and no more are written here. */
+  leaveTaken(): void {
+    this.awaitingRel.clear();
+    this.#isTakenUnread = true;
+  }
+
   /**
    * A publish may be one that the client repeats, whether it says so or not: after a crash we do not know
    * all of those that it has not finished.
