@@ -181,6 +181,7 @@ export class Company {
       client.answerDelayMs = undefined;
       if (client.isOffline) client.connect(port);
     }
+    this.pair.comeBack();
   }
 
   /** One last message on each stream. */
