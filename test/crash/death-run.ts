@@ -210,7 +210,6 @@ class DeathRun {
     this.#books.wills.stop(0);
     const allIdle = (): boolean => {
       company.gather(port);
-      company.pair.comeBack();
       return company.isIdle;
     };
     if (!(await this.#until(allIdle))) violations.add('stuck', company.state);
