@@ -74,6 +74,8 @@ export const brokers: Readonly<Record<BrokerName, Broker>> = {
 /** Everything else as shipped. */
 const onlyPlainTcp = [
   'listener.tcp.internal=off',
+  'management.listener.http=off',
+  'dashboard.listener.http=off',
   'listener.ssl.external=off',
   'listener.ws.external=off',
   'listener.wss.external=off',

@@ -3,6 +3,9 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { apiDocs } from '#admin/api-docs';
+import { cliCatalogue } from '#admin/console-usage';
+import { paperCatalogue } from '#admin/paper-catalogue';
 import { confFiles } from '#config/keys';
 import { installRoot } from '#config/load';
 import { renderConf } from '#config/render-conf';
@@ -19,6 +22,8 @@ const derived: readonly Derived[] = [
   ...confFiles.map((conf) => ({ file: `etc/${conf.name}`, render: () => renderConf(conf) })),
   { file: 'docs/configuration.md', render: () => renderDocs(confFiles) },
   { file: 'docs/conformance.md', render: renderConformance },
+  { file: 'src/cli/catalogue.json', render: () => cliCatalogue(paperCatalogue().commands()) },
+  { file: 'docs/api.md', render: () => apiDocs(paperCatalogue().all()) },
 ];
 
 const isCheck = process.argv.includes('--check');

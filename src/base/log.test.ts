@@ -150,6 +150,44 @@ test('a log that is off is enabled for nothing', async () => {
   assert.equal(nullLogger.child({}).isEnabled('error'), false);
 });
 
+test('a handler takes what its own level lets through, from the moment that it is set', () => {
+  const [all, some] = [memorySink(), memorySink()];
+  const log = createLog('debug', [
+    { from: 'trace', sink: all },
+    { id: 'file', from: 'error', destination: 'log/x.log', sink: some },
+  ]);
+  log.info('one');
+  assert.equal(log.setHandlerLevel('file', 'info'), true);
+  log.info('two');
+  log.writeLine(30, '{"event":"relayed"}\n');
+  assert.equal(log.setHandlerLevel('file', 'critical'), true);
+  log.error('three');
+  assert.equal(log.setHandlerLevel('default', 'info'), false);
+  const heard = ({ lines }: { readonly lines: readonly Record<string, unknown>[] }): unknown[] =>
+    lines.map((line) => line['event']);
+  assert.deepEqual(heard(all), ['one', 'two', 'relayed', 'three']);
+  assert.deepEqual(heard(some), ['two', 'relayed']);
+  assert.deepEqual(log.handlers, [{ id: 'file', level: 'critical', destination: 'log/x.log' }]);
+});
+
+test('openLog names its handlers', async () => {
+  await using log = openLog({
+    to: 'both',
+    level: 'info',
+    dir: 'log',
+    file: 'broker.log',
+    charsLimit: -1,
+    rotationBytes: 1000,
+    rotationCount: 1,
+    levelFiles: new Map([['error', 'error.log']]),
+  });
+  assert.deepEqual(log.handlers, [
+    { id: 'default', level: 'trace', destination: 'console' },
+    { id: 'file', level: 'trace', destination: 'log/broker.log' },
+    { id: 'error', level: 'error', destination: 'log/error.log' },
+  ]);
+});
+
 test('the console shows JSON to programs and a readable line to people', () => {
   const written: string[] = [];
   const stream = (isTTY: boolean) => ({

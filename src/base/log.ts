@@ -8,7 +8,6 @@ import { pino } from 'pino';
 import { consoleSink } from './log-console.ts';
 import { cleanFields } from './log-fields.ts';
 import { RotatingFile } from './log-file.ts';
-import type { LogSink } from './log-sink.ts';
 
 export type LogLevelName = keyof typeof levelValues;
 
@@ -24,6 +23,8 @@ const levelValues = {
   alert: 70,
   emergency: 80,
 } as const;
+
+export const logLevels: readonly LogLevelName[] = Object.keys(levelValues) as LogLevelName[];
 
 export interface Logger {
   error(event: string, fields?: object): void;
@@ -41,8 +42,21 @@ export interface Logger {
 export interface RootLogger extends Logger, AsyncDisposable {
   readonly level: LogLevelName;
   setLevel(level: LogLevelName): void;
+  /** Where lines go, in the order of the options. */
+  readonly handlers: readonly LogHandler[];
+  /** Of one handler. False: there is none with this id. */
+  setHandlerLevel(id: string, level: LogLevelName): boolean;
   /** A line that another log has finished, to the sinks of its level; it was let through there. */
   writeLine(levelValue: number, line: string): void;
+}
+
+export interface LogHandler {
+  /** `default`: the console; `file`: the log file; the name of a level: the file of that level. */
+  readonly id: string;
+  /** The least severe level that it takes, of what is logged at all. */
+  readonly level: LogLevelName;
+  /** `console`, or the path of the file. */
+  readonly destination: string;
 }
 
 export interface LogOptions {
@@ -61,15 +75,24 @@ export interface LogOptions {
 export function openLog(options: LogOptions): RootLogger {
   const toFile = options.to === 'file' || options.to === 'both';
   const toConsole = options.to === 'console' || options.to === 'both';
-  const open = (name: string): LogSink => {
+  const fileRoute = (id: string, from: LogLevelName, name: string): Route => {
     const { rotationBytes, rotationCount } = options;
-    return new RotatingFile(join(options.dir, name), rotationBytes, rotationCount);
+    const destination = join(options.dir, name);
+    return {
+      id,
+      from,
+      destination,
+      sink: new RotatingFile(destination, rotationBytes, rotationCount),
+    };
   };
   const routes: Route[] = [];
-  if (toConsole) routes.push({ from: 'trace', sink: consoleSink(process.stdout) });
-  if (toFile) routes.push({ from: 'trace', sink: open(options.file) });
+  if (toConsole) {
+    const sink = consoleSink(process.stdout);
+    routes.push({ id: 'default', from: 'trace', destination: 'console', sink });
+  }
+  if (toFile) routes.push(fileRoute('file', 'trace', options.file));
   if (options.to !== 'off') {
-    for (const [level, name] of options.levelFiles) routes.push({ from: level, sink: open(name) });
+    for (const [level, name] of options.levelFiles) routes.push(fileRoute(level, level, name));
   }
   return new RootLog(options.level, routes, options.charsLimit);
 }
@@ -78,6 +101,9 @@ export interface Route {
   /** The least severe level that goes this way, of what is logged at all. */
   readonly from: LogLevelName;
   readonly sink: LeveledSink;
+  /** Absent: it is nobody's to see or to change. */
+  readonly id?: string | undefined;
+  readonly destination?: string | undefined;
 }
 
 /** Every LogSink is one that does not ask for the level. */
@@ -174,9 +200,11 @@ class FieldsLog implements Logger {
 }
 
 class RootLog extends FieldsLog implements RootLogger {
-  readonly #routes: readonly Route[];
+  /** The one array that pino's stream reads too: a route is replaced in it. */
+  readonly #routes: Route[];
 
-  constructor(level: LogLevelName, routes: readonly Route[], charsLimit: number, fields?: object) {
+  constructor(level: LogLevelName, given: readonly Route[], charsLimit: number, fields?: object) {
+    const routes = [...given];
     super({ pino: makePino(level, routes), charsLimit, isHeard: routes.length > 0 }, fields);
     this.#routes = routes;
   }
@@ -187,6 +215,20 @@ class RootLog extends FieldsLog implements RootLogger {
 
   setLevel(level: LogLevelName): void {
     this.state.pino.level = level;
+  }
+
+  get handlers(): readonly LogHandler[] {
+    return this.#routes.flatMap(({ id, from: level, destination = 'unknown' }) =>
+      id === undefined ? [] : [{ id, level, destination }],
+    );
+  }
+
+  setHandlerLevel(id: string, level: LogLevelName): boolean {
+    const place = this.#routes.findIndex((route) => route.id === id);
+    const route = this.#routes[place];
+    if (route === undefined) return false;
+    this.#routes[place] = { ...route, from: level };
+    return true;
   }
 
   writeLine(levelValue: number, line: string): void {

@@ -40,6 +40,12 @@ test('SortedMap visits no further than a visit that answers false', () => {
   assert.deepEqual(seen, [510, 511, 512, 513, 514]);
 });
 
+test('SortedMap finds the last key below a bound that begins a chunk', () => {
+  const map = new SortedMap<number>();
+  for (let i = 0; i < 2000; i += 1) map.set(padded(i), i);
+  for (let i = 1; i < 2000; i += 1) assert.equal(map.lastBelow(padded(i)), padded(i - 1));
+});
+
 for (const [order, keyOf] of [
   ['ascending', (i: number) => i],
   ['descending', (i: number) => 99_999 - i],
@@ -101,6 +107,97 @@ test('SortedMap behaves like a sorted list under any sequence of calls', (t) => 
   fc.assert(law, { seed, numRuns: 100 });
 });
 
+interface Weighed {
+  /** Of each weight. */
+  readonly counts: [number, number];
+}
+
+type Change =
+  | { readonly do: 'set'; readonly key: number; readonly counts: readonly [number, number] }
+  | { readonly do: 'delete'; readonly key: number }
+  | { readonly do: 'reweigh'; readonly key: number; readonly weight: 0 | 1; readonly to: number };
+
+/** Few keys, each many times over: what a chunk holds changes more often than how many there are. */
+const changedKey = fc.nat(2999);
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({
+    do: fc.constant('set' as const),
+    key: changedKey,
+    counts: fc.tuple(fc.nat(1), fc.nat(5)),
+  }),
+  fc.record({ do: fc.constant('delete' as const), key: changedKey }),
+  fc.record({
+    do: fc.constant('reweigh' as const),
+    key: changedKey,
+    weight: fc.constantFrom(0 as const, 1 as const),
+    to: fc.nat(5),
+  }),
+);
+
+test('SortedMap counts by each weight like a sum over a sorted list', (t) => {
+  const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31));
+  t.diagnostic(`SEED=${seed}`);
+  const changes = fc.array(change, { maxLength: 200 });
+  const law = fc.property(fc.nat(2000), changes, fc.nat(3000), (filled, list, bound) => {
+    const map = new SortedMap<Weighed>([({ counts }) => counts[0], ({ counts }) => counts[1]]);
+    const model = new Map<string, Weighed>();
+    for (let i = 0; i < filled; i += 1) put(map, model, (i * 7) % 3000, [i % 2, i % 4]);
+    for (const next of list) changeBoth(map, model, next);
+    const sorted = [...model].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const weight of [undefined, 0, 1]) checkRanks(map, sorted, padded(bound), weight);
+  });
+  fc.assert(law, { seed, numRuns: 60 });
+});
+
+function put(
+  map: SortedMap<Weighed>,
+  model: Map<string, Weighed>,
+  key: number,
+  counts: readonly [number, number],
+): void {
+  const value: Weighed = { counts: [...counts] };
+  map.set(padded(key), value);
+  model.set(padded(key), value);
+}
+
+function changeBoth(map: SortedMap<Weighed>, model: Map<string, Weighed>, next: Change): void {
+  const key = padded(next.key);
+  if (next.do === 'set') put(map, model, next.key, next.counts);
+  else if (next.do === 'delete') assert.equal(map.delete(key), model.delete(key));
+  else {
+    const value = model.get(key);
+    if (value === undefined) return;
+    const by = next.to - value.counts[next.weight];
+    value.counts[next.weight] = next.to;
+    map.reweigh(key, next.weight, by);
+  }
+}
+
+function checkRanks(
+  map: SortedMap<Weighed>,
+  sorted: readonly (readonly [string, Weighed])[],
+  bound: string,
+  weight: number | undefined,
+): void {
+  const counted = ({ counts }: Weighed): number =>
+    weight === undefined ? 1 : (counts[weight] ?? 0);
+  let before = 0;
+  for (const [key, value] of sorted) {
+    assert.equal(map.rank(key, weight), before);
+    for (let inside = 0; inside < counted(value); inside += 1) {
+      assert.deepEqual(map.at(before + inside, weight), { key, value, before });
+    }
+    before += counted(value);
+  }
+  assert.equal(map.total(weight), before);
+  assert.equal(map.at(before, weight), undefined);
+  const below = sorted.filter(([key]) => key < bound);
+  assert.equal(
+    map.rank(bound, weight),
+    below.reduce((sum, [, value]) => sum + counted(value), 0),
+  );
+}
+
 function apply(next: Run, value: number, map: SortedMap<number>, model: Map<string, number>): void {
   for (let i = 0; i < next.count; i += 1) {
     const key = padded((next.first + i * next.step) % 5000);
@@ -113,7 +210,7 @@ function apply(next: Run, value: number, map: SortedMap<number>, model: Map<stri
   }
 }
 
-function keysOf(map: SortedMap<unknown>, from = '', to?: string): string[] {
+function keysOf<V>(map: SortedMap<V>, from = '', to?: string): string[] {
   const keys: string[] = [];
   map.visit(from, to, (key) => keys.push(key) > 0);
   return keys;

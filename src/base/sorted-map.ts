@@ -1,5 +1,6 @@
 // An ordered map: keys are strings compared by code unit, so that bytes written as latin1 stand in
-// the order of bytes. Law: a chunk is never empty and never longer than `chunkMax`.
+// the order of bytes. Its entries can be counted up to a key and found by their number, also by weights.
+// Laws: a chunk is never empty and never longer than `chunkMax`; its sums are those of its values.
 
 const chunkMax = 512;
 /** A chunk that shrinks below this joins a neighbour, so that few keys never lie in many chunks. */
@@ -8,6 +9,18 @@ const chunkMin = chunkMax / 4;
 interface Chunk<V> {
   readonly keys: string[];
   readonly values: V[];
+  /** By weight. */
+  readonly sums: number[];
+}
+
+/** What one entry counts for; whoever changes that says so by `reweigh`. */
+export type Weight<V> = (value: V) => number;
+
+/** An entry, and how much lies before it. */
+export interface Ranked<V> {
+  readonly key: string;
+  readonly value: V;
+  readonly before: number;
 }
 
 /**
@@ -15,11 +28,17 @@ interface Chunk<V> {
  *
  * Cost: get, set and delete search twice by halving and move at most a chunk; set and delete move
  * the list of chunks, too, when a chunk comes or goes: once in a hundred calls. Keys that arrive in
- * order fill their chunks.
+ * order fill their chunks. rank and at look at every chunk and at the entries of one.
  */
 export class SortedMap<V> {
   readonly #chunks: Chunk<V>[] = [];
+  readonly #weights: readonly Weight<V>[];
   #size = 0;
+
+  /** With weights, values are objects of their own: none is set under two keys. */
+  constructor(weights: readonly Weight<V>[] = []) {
+    this.#weights = weights;
+  }
 
   get size(): number {
     return this.#size;
@@ -41,17 +60,19 @@ export class SortedMap<V> {
     const index = this.#chunkOf(key);
     const chunk = this.#chunks[index];
     if (!chunk) {
-      this.#chunks.push({ keys: [key], values: [value] });
+      this.#chunks.push(this.#chunk([key], [value]));
       this.#size += 1;
       return;
     }
     const at = lowerBound(chunk.keys, key);
     if (chunk.keys[at] === key) {
+      this.#weigh(chunk, chunk.values[at] as V, -1);
       chunk.values[at] = value;
+      this.#weigh(chunk, value, 1);
       return;
     }
     this.#size += 1;
-    if (chunk.keys.length < chunkMax) insert(chunk, at, key, value);
+    if (chunk.keys.length < chunkMax) this.#insert(chunk, at, key, value);
     else this.#insertSplitting(index, chunk, at, key, value);
   }
 
@@ -62,6 +83,7 @@ export class SortedMap<V> {
     if (!chunk) return false;
     const at = lowerBound(chunk.keys, key);
     if (chunk.keys[at] !== key) return false;
+    this.#weigh(chunk, chunk.values[at] as V, -1);
     chunk.keys.splice(at, 1);
     chunk.values.splice(at, 1);
     this.#size -= 1;
@@ -91,8 +113,80 @@ export class SortedMap<V> {
     const keys = this.#chunks[index]?.keys;
     if (!keys) return undefined;
     const at = lowerBound(keys, bound);
-    // Nothing lies below in this chunk only when it is the first of all.
-    return at > 0 ? keys[at - 1] : undefined;
+    // The bound may be the very key that this chunk begins with.
+    return at > 0 ? keys[at - 1] : this.#chunks[index - 1]?.keys.at(-1);
+  }
+
+  /** The weight of an entry has changed by so much. */
+  reweigh(key: string, weight: number, by: number): void {
+    const chunk = this.#chunks[this.#chunkOf(key)];
+    if (chunk) chunk.sums[weight] = (chunk.sums[weight] as number) + by;
+  }
+
+  /** Of all entries; without a weight each counts one. */
+  total(weight?: number): number {
+    if (weight === undefined) return this.#size;
+    let sum = 0;
+    for (const { sums } of this.#chunks) sum += sums[weight] as number;
+    return sum;
+  }
+
+  /** How much lies before a key, whether it is there or not. */
+  rank(key: string, weight?: number): number {
+    const index = this.#chunkOf(key);
+    const chunk = this.#chunks[index];
+    if (!chunk) return 0;
+    let before = 0;
+    for (let i = 0; i < index; i += 1) before += sumOf(this.#chunks[i] as Chunk<V>, weight);
+    const end = lowerBound(chunk.keys, key);
+    if (weight === undefined) return before + end;
+    const weigh = this.#weights[weight] as Weight<V>;
+    for (let at = 0; at < end; at += 1) before += weigh(chunk.values[at] as V);
+    return before;
+  }
+
+  /** The entry that so much lies before, or the one that this falls into. */
+  at(offset: number, weight?: number): Ranked<V> | undefined {
+    let before = 0;
+    for (const chunk of this.#chunks) {
+      const sum = sumOf(chunk, weight);
+      if (offset < before + sum) return this.#within(chunk, offset, before, weight);
+      before += sum;
+    }
+    return undefined;
+  }
+
+  #within(chunk: Chunk<V>, offset: number, start: number, weight?: number): Ranked<V> | undefined {
+    const { keys, values } = chunk;
+    const weigh = weight === undefined ? one : (this.#weights[weight] as Weight<V>);
+    let before = start;
+    for (let at = 0; at < keys.length; at += 1) {
+      const own = weigh(values[at] as V);
+      if (offset < before + own) {
+        return { key: keys[at] as string, value: values[at] as V, before };
+      }
+      before += own;
+    }
+    return undefined;
+  }
+
+  #chunk(keys: string[], values: V[]): Chunk<V> {
+    const chunk = { keys, values, sums: this.#weights.map(() => 0) };
+    for (const value of values) this.#weigh(chunk, value, 1);
+    return chunk;
+  }
+
+  #weigh({ sums }: Chunk<V>, value: V, by: 1 | -1): void {
+    const weights = this.#weights;
+    for (let i = 0; i < weights.length; i += 1) {
+      sums[i] = (sums[i] as number) + by * (weights[i] as Weight<V>)(value);
+    }
+  }
+
+  #insert(chunk: Chunk<V>, at: number, key: string, value: V): void {
+    chunk.keys.splice(at, 0, key);
+    chunk.values.splice(at, 0, value);
+    this.#weigh(chunk, value, 1);
   }
 
   /** The last chunk that begins at or before the key, the first one for a key before all others. */
@@ -111,9 +205,10 @@ export class SortedMap<V> {
   #insertSplitting(index: number, chunk: Chunk<V>, at: number, key: string, value: V): void {
     const isAppended = at === chunkMax && index === this.#chunks.length - 1;
     const middle = isAppended ? chunkMax : chunkMax / 2;
-    const behind = { keys: chunk.keys.splice(middle), values: chunk.values.splice(middle) };
-    if (at >= middle) insert(behind, at - middle, key, value);
-    else insert(chunk, at, key, value);
+    const behind = this.#chunk(chunk.keys.splice(middle), chunk.values.splice(middle));
+    addSums(chunk, behind, -1);
+    if (at >= middle) this.#insert(behind, at - middle, key, value);
+    else this.#insert(chunk, at, key, value);
     this.#chunks.splice(index + 1, 0, behind);
   }
 
@@ -132,14 +227,22 @@ export class SortedMap<V> {
     if (!chunk || !behind || chunk.keys.length + behind.keys.length > chunkMax / 2) return false;
     chunk.keys.push(...behind.keys);
     chunk.values.push(...behind.values);
+    addSums(chunk, behind, 1);
     this.#chunks.splice(index + 1, 1);
     return true;
   }
 }
 
-function insert<V>(chunk: Chunk<V>, at: number, key: string, value: V): void {
-  chunk.keys.splice(at, 0, key);
-  chunk.values.splice(at, 0, value);
+const one = (): number => 1;
+
+function addSums<V>({ sums }: Chunk<V>, other: Chunk<V>, by: 1 | -1): void {
+  for (let i = 0; i < sums.length; i += 1) {
+    sums[i] = (sums[i] as number) + by * (other.sums[i] as number);
+  }
+}
+
+function sumOf<V>({ keys, sums }: Chunk<V>, weight: number | undefined): number {
+  return weight === undefined ? keys.length : (sums[weight] as number);
 }
 
 /** The first place whose key is not below the one given. */

@@ -14,6 +14,7 @@ import {
   loadConfig,
   loadNodeOnly,
 } from '#config/load';
+import { quoteValue } from '#config/parse';
 import { type Arguments, type Command, parseArguments, UsageError, usage } from './arguments.ts';
 import { startDetached, stopRunning } from './detach.ts';
 import { runningPid } from './pid-file.ts';
@@ -102,7 +103,9 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   },
   async 'config show'({ options }) {
     const { effective } = loadConfig(options);
-    const lines = effective.map(({ key, text, origin }) => `${key} = ${quoted(text)}  # ${origin}`);
+    const lines = effective.map(
+      ({ key, text, origin }) => `${key} = ${quoteValue(text)}  # ${origin}`,
+    );
     return print(lines.join('\n'));
   },
 };
@@ -144,12 +147,6 @@ function statusOf({ node, version: running, pid, startedAtMs, listeners }: Pulse
   const up = upSeconds === 0 ? '0s' : formatDuration(upSeconds * 1000);
   const process = `broker ${running}, pid ${pid}, up ${up}`;
   return [`Node ${node} is running`, process, ...listeners].join('\n  ');
-}
-
-/** As the parser of the files reads it back. */
-function quoted(text: string): string {
-  const isPlain = text !== '' && text.trim() === text && !/(^"|(^|\s)#)/.test(text);
-  return isPlain ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 function version(): string {

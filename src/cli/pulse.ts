@@ -1,11 +1,10 @@
 // How a running broker shows that it responds: a socket that tells, to whoever connects, who it is.
-// `ping` and `status` ask it. Law: the socket is where its owner alone may put one, so that nobody
-// else can answer for the broker or keep it from starting.
+// `ping` and `status` ask it. Where the socket is, and why there: base/socket-path.ts.
 
-import { createHash } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { socketPath } from '#base/socket-path';
 
 export interface Pulse {
   readonly pid: number;
@@ -15,40 +14,7 @@ export interface Pulse {
   readonly listeners: readonly string[];
 }
 
-/** Longest path that a socket may have is 104 bytes on some systems, 108 on Linux. */
-const pathBytesMax = 100;
-
-/** A path that is short enough, for as long as it is not disposed. */
-interface SocketPath extends Disposable {
-  readonly path: string;
-}
-
-const nothing = (): void => {};
-
-/** Throws when there is no place for a socket. */
-function socketOf(dataDir: string): SocketPath {
-  const path = join(dataDir, 'broker.sock');
-  if (Buffer.byteLength(path) <= pathBytesMax) return { path, [Symbol.dispose]: nothing };
-  if (existsSync('/proc/self/fd')) {
-    // The open directory is a short name for the long path.
-    const directory = openSync(dataDir, 'r');
-    return {
-      path: `/proc/self/fd/${directory}/broker.sock`,
-      [Symbol.dispose]: () => closeSync(directory),
-    };
-  }
-  const home = process.env['XDG_RUNTIME_DIR'];
-  if (home !== undefined && isOurs(home)) {
-    const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
-    return { path: join(home, `broker-${digest}.sock`), [Symbol.dispose]: nothing };
-  }
-  throw new Error(`the path is longer than ${pathBytesMax} bytes and XDG_RUNTIME_DIR is not ours`);
-}
-
-function isOurs(directory: string): boolean {
-  const found = statSync(directory, { throwIfNoEntry: false });
-  return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
-}
+const socketName = 'broker.sock';
 
 /** Answers until it is disposed. The pid file is ours by now, so an old socket is nobody's. */
 export function showPulse(dataDir: string, pulse: Pulse): AsyncDisposable {
@@ -58,14 +24,14 @@ export function showPulse(dataDir: string, pulse: Pulse): AsyncDisposable {
   });
   // Some file systems have no sockets; a broker that only cannot be asked still serves.
   const failed = (error: unknown): void => {
-    const file = join(dataDir, 'broker.sock');
+    const file = join(dataDir, socketName);
     const reason = (error as Error).message;
     console.error(`Cannot open "${file}": ${reason}; ping and status will not answer`);
   };
   server.on('error', failed);
   const stack = new AsyncDisposableStack();
   try {
-    const { path } = stack.use(socketOf(dataDir));
+    const { path } = stack.use(socketPath(dataDir, socketName));
     rmSync(path, { force: true });
     server.listen(path, () => {
       try {
@@ -88,7 +54,7 @@ export function feelPulse(dataDir: string, timeoutMs: number): Promise<Pulse | u
   const { promise, resolve } = Promise.withResolvers<Pulse | undefined>();
   try {
     // The path is used in the call, not later.
-    using place = socketOf(dataDir);
+    using place = socketPath(dataDir, socketName);
     const socket = connect(place.path);
     let answer = '';
     socket.setEncoding('utf8').setTimeout(timeoutMs, () => socket.destroy());

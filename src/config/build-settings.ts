@@ -3,8 +3,11 @@
 
 import { resolve } from 'node:path';
 import { brokerKeys } from './broker-keys.ts';
+import { buildDashboard, buildManagement } from './build-http.ts';
 import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
 import { levelFileKey, logKeys } from './log-keys.ts';
+import { moduleKeys } from './module-keys.ts';
+import { monitorKeys } from './monitor-keys.ts';
 import { nodeKeys } from './node-keys.ts';
 import { retainerKeys } from './retainer-keys.ts';
 import type {
@@ -29,9 +32,13 @@ export function buildSettings(values: Values, root: string): Settings {
     node: nodeIn(values, root),
     log: logIn(values, root),
     broker: values.read(brokerKeys),
+    modules: values.read(moduleKeys),
+    monitor: values.read(monitorKeys),
     retainer: values.read(retainerKeys),
     zones: zonesIn(values, listeners),
     listeners,
+    management: buildManagement(values, root),
+    dashboard: buildDashboard(values, root),
   };
 }
 

@@ -1,9 +1,11 @@
 // What is wrong between keys although each by itself is fine.
 
+import { httpContradictions } from './build-http.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { fillPattern } from './key.ts';
 import { bindKey } from './listener-keys.ts';
-import type { ListenerSettings, Settings } from './settings.ts';
+import { monitorKeys } from './monitor-keys.ts';
+import type { ListenerSettings, MonitorSettings, Settings } from './settings.ts';
 import { tlsKeys } from './tls-keys.ts';
 import type { Values } from './values.ts';
 
@@ -15,11 +17,13 @@ export function findContradictions(
 ): ConfigProblem[] {
   return [
     ...keysOfNoListener(values, attempted),
+    ...crossedWatermarks(settings.monitor, values),
     ...settings.listeners.flatMap((listener) => halfCertificates(listener, values, attempted)),
     ...settings.listeners.flatMap((listener) => idleTlsKeys(listener, values)),
     ...settings.listeners.flatMap((listener, place) =>
       samePort(listener, settings.listeners.slice(0, place), values),
     ),
+    ...httpContradictions(settings, values, attempted),
   ];
 }
 
@@ -30,6 +34,20 @@ function keysOfNoListener(values: Values, attempted: ReadonlySet<string>): Confi
     const orphan = [...attempted].find((key) => key.startsWith(`${bind}.`)) ?? bind;
     const text = `Cannot use ${orphan}: there is no such listener, expected a line ${bind} = <port>`;
     return [{ where: values.where(orphan), key: orphan, text }];
+  });
+}
+
+/** An alarm that is cleared above where it is raised would be raised and cleared for ever. */
+function crossedWatermarks(monitor: MonitorSettings, values: Values): ConfigProblem[] {
+  const pairs = [
+    ['cpuLowWatermark', 'cpuHighWatermark'],
+    ['processLowWatermark', 'processHighWatermark'],
+  ] as const;
+  return pairs.flatMap(([low, high]) => {
+    if (monitor[low] <= monitor[high]) return [];
+    const key = monitorKeys[low].pattern;
+    const text = `Cannot use ${key}: it is above ${monitorKeys[high].pattern}, expected at most that`;
+    return [{ where: values.where(key), key, text }];
   });
 }
 

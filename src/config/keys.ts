@@ -3,9 +3,18 @@
 
 import { accessKeys } from './access-keys.ts';
 import { brokerKeys } from './broker-keys.ts';
+import { dashboardHttp, dashboardHttps, dashboardKeys } from './dashboard-keys.ts';
 import { type Key, matchPattern } from './key.ts';
 import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
 import { levelFileKey, logKeys } from './log-keys.ts';
+import {
+  defaultAppKeys,
+  managementHttp,
+  managementHttps,
+  managementKeys,
+} from './management-keys.ts';
+import { moduleKeys } from './module-keys.ts';
+import { monitorKeys } from './monitor-keys.ts';
 import { mqttKeys } from './mqtt-keys.ts';
 import { nodeKeys } from './node-keys.ts';
 import { retainerKeys } from './retainer-keys.ts';
@@ -55,6 +64,8 @@ export const confFiles: readonly ConfFile[] = [
       section('Access', 'Each of these can be set for a zone as well.', accessKeys),
       section('MQTT', 'Each of these can be set for a zone as well.', mqttKeys),
       section('Broker', '', brokerKeys),
+      section('Modules', '', moduleKeys),
+      section('Monitors', '', monitorKeys),
       {
         ...section(
           'Zones',
@@ -85,6 +96,24 @@ export const confFiles: readonly ConfFile[] = [
     name: 'plugins/broker_retainer.conf',
     title: 'Retained messages',
     sections: [section('Retainer', '', retainerKeys)],
+  },
+  {
+    name: 'plugins/broker_management.conf',
+    title: 'Management: the REST API',
+    sections: [
+      section('Management', '', managementKeys, defaultAppKeys),
+      section('HTTP', '', ...Object.values(managementHttp)),
+      section('HTTPS', '', ...Object.values(managementHttps)),
+    ],
+  },
+  {
+    name: 'plugins/broker_dashboard.conf',
+    title: 'The dashboard',
+    sections: [
+      section('Dashboard', '', dashboardKeys),
+      section('HTTP', '', ...Object.values(dashboardHttp)),
+      section('HTTPS', '', ...Object.values(dashboardHttps)),
+    ],
   },
 ];
 

@@ -1,5 +1,5 @@
 // File, environment and command line → settings, or every problem at once. The last source wins:
-// main file, plugins' files, environment, --set, --data-dir. A bad line is an error even when a
+// main file, plugins' files, what was set while the broker ran, environment, --set, --data-dir. A bad line is an error even when a
 // later source replaces it.
 
 import { accessSync, constants } from 'node:fs';
@@ -13,8 +13,16 @@ import { deepFreeze } from './freeze.ts';
 import type { Key } from './key.ts';
 import { allKeys, findKey } from './keys.ts';
 import { nearest, nearestKey } from './nearest.ts';
+import { nodeKeys } from './node-keys.ts';
+import { fromMap, fromOverrides } from './overrides.ts';
 import type { NodeSettings, Settings } from './settings.ts';
-import { type Assignment, fromCommandLine, fromEnvironment, fromFiles } from './sources.ts';
+import {
+  type Assignment,
+  fromCommandLine,
+  fromEnvironment,
+  fromFiles,
+  type Gathered,
+} from './sources.ts';
 import { type EffectiveValue, type SetValue, Values } from './values.ts';
 
 /** The directory that holds etc/: relative paths in the configuration start here. */
@@ -28,6 +36,8 @@ export interface LoadOptions {
   readonly sets?: readonly string[];
   /** `--data-dir`; stands before every other source of node.data_dir. */
   readonly dataDir?: string | undefined;
+  /** What would be in overrides.conf; without it the file of the data directory is read. */
+  readonly overrides?: ReadonlyMap<string, string> | undefined;
   readonly root?: string;
 }
 
@@ -63,16 +73,30 @@ interface ReadValues {
 }
 
 function readValues(options: LoadOptions): ReadValues {
-  const { configFile, env = {}, sets = [], dataDir, root = installRoot } = options;
-  const sources = [
-    configFile === undefined ? { assignments: [], problems: [] } : fromFiles(configFile),
-    fromEnvironment(env),
-    fromCommandLine(sets),
-  ];
+  const { configFile, env = {}, sets = [], root = installRoot } = options;
+  const files = configFile === undefined ? nothing : fromFiles(configFile);
+  const above = [fromEnvironment(env), fromCommandLine(sets), fromDataDir(options.dataDir)];
+  const dataDir = resolve(root, checked([files, ...above], root).values.get(nodeKeys.dataDir));
+  return checked([files, overridesIn(dataDir, options), ...above], root);
+}
+
+const nothing: Gathered = { assignments: [], problems: [] };
+
+function fromDataDir(dataDir: string | undefined): Gathered {
+  if (dataDir === undefined) return nothing;
+  const [key, source] = ['node.data_dir', 'command line'] as const;
+  const assignment = { key, value: resolve(dataDir), where: '--data-dir', source };
+  return { assignments: [assignment], problems: [] };
+}
+
+/** Without any file there is none of these either. */
+function overridesIn(dataDir: string, { configFile, overrides }: LoadOptions): Gathered {
+  if (overrides !== undefined) return fromMap(overrides);
+  return configFile === undefined ? nothing : fromOverrides(dataDir);
+}
+
+function checked(sources: readonly Gathered[], root: string): ReadValues {
   const assignments = sources.flatMap((source) => source.assignments);
-  if (dataDir !== undefined) {
-    assignments.push({ key: 'node.data_dir', value: resolve(dataDir), where: '--data-dir' });
-  }
   const problems = sources.flatMap((source) => source.problems);
   const set = new Map<string, SetValue>();
   for (const assignment of assignments) {
@@ -85,7 +109,7 @@ function readValues(options: LoadOptions): ReadValues {
 }
 
 function check(
-  { key: written, value: text, where }: Assignment,
+  { key: written, value: text, where, source }: Assignment,
   root: string,
 ): SetValue | ConfigProblem {
   const found = findKey(written);
@@ -95,7 +119,7 @@ function check(
   if (value === undefined || (key.type.isFile && !canRead(resolve(root, text)))) {
     return { where, key: written, text: badValue(written, text, key) };
   }
-  return { key, names, text, value, where };
+  return { key, names, text, value, where, source };
 }
 
 function unknownKey(written: string): string {

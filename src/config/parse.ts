@@ -67,6 +67,12 @@ function parseLine(content: string): { key: string; value: string | Refused } {
   return { key, value: parseValue(content.slice(equals + 1).trim(), key) };
 }
 
+/** A value as this syntax reads it back; it has to be one line. */
+export function quoteValue(text: string): string {
+  const isPlain = text !== '' && text.trim() === text && !/(^"|(^|\s)#)/.test(text);
+  return isPlain ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
 function parseValue(text: string, key: string): string | Refused {
   if (!text.startsWith('"')) {
     const bare = text.replace(/(^|\s)#.*$/, '').trimEnd();

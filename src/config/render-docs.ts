@@ -9,13 +9,15 @@ const introduction = `# Configuration
 
 ## Where a value comes from
 
-A key can be set in four places. The later one wins:
+A key can be set in five places. The later one wins:
 
 1. the main file, \`etc/broker.conf\` or the one given by \`--config FILE\`;
 2. every \`plugins/*.conf\` beside the main file, by name;
-3. the environment: \`BROKER_\` and the key in capitals, with \`__\` for each dot
+3. what was set while the broker ran, by \`broker_ctl configs set\` or the management API:
+   \`overrides.conf\` in the data directory, which the broker writes;
+4. the environment: \`BROKER_\` and the key in capitals, with \`__\` for each dot
    (\`BROKER_LISTENER__TCP__EXTERNAL=127.0.0.1:2883\`);
-4. the command line: \`--set key=value\`, as often as wanted (\`--set listener.ws.external=off\`).
+5. the command line: \`--set key=value\`, as often as wanted (\`--set listener.ws.external=off\`).
 
 \`--data-dir DIR\` is \`node.data_dir\` before all of these. Relative paths in the configuration start
 at the directory of the installation; those of \`--config\` and \`--data-dir\` at the current one.
@@ -29,7 +31,8 @@ Several brokers run side by side on one machine when each has ports and director
 \`\`\`sh
 bin/broker start --data-dir /var/lib/broker2 --set log.dir=log2 --set node.name=two@127.0.0.1 \\
   --set listener.tcp.external=2883 --set listener.tcp.internal=off --set listener.ssl.external=off \\
-  --set listener.ws.external=off --set listener.wss.external=off
+  --set listener.ws.external=off --set listener.wss.external=off \\
+  --set management.listener.http=2080 --set dashboard.listener.http=off
 \`\`\`
 
 ## Syntax

@@ -6,10 +6,14 @@ export interface Settings {
   readonly node: NodeSettings;
   readonly log: LogSettings;
   readonly broker: BrokerSettings;
+  readonly modules: ModuleSettings;
+  readonly monitor: MonitorSettings;
   readonly retainer: RetainerSettings;
   /** Every zone that a listener names or that has a key of its own. */
   readonly zones: ReadonlyMap<string, ZoneSettings>;
   readonly listeners: readonly ListenerSettings[];
+  readonly management: ManagementSettings;
+  readonly dashboard: DashboardSettings;
 }
 
 export interface NodeSettings {
@@ -57,6 +61,39 @@ export interface BrokerSettings {
   readonly sharedSubscriptionStrategy: SharedStrategy;
   /** QoS 1 and 2 go to a connected member with room in its window while there is one. */
   readonly sharedDispatchAckEnabled: boolean;
+  /** Of the `$SYS` topics: figures, and uptime with the time of day. */
+  readonly sysIntervalMs: number;
+  readonly sysHeartbeatMs: number;
+  /** Who may subscribe to them where nobody else decides: clients of this machine, or all. */
+  readonly sysTopics: 'local' | 'all';
+}
+
+export interface ModuleSettings {
+  /** Whether coming and going of clients is published under `$SYS`. */
+  readonly presence: boolean;
+  readonly presenceQos: 0 | 1 | 2;
+}
+
+/** As written: a size, or a share of what the heap of a thread may take at most. */
+export type HeapLimit = { readonly bytes: number } | { readonly share: number };
+
+/** What is watched, and from where on it is told. Watermarks are shares of 1; 0 ms: not watched. */
+export interface MonitorSettings {
+  readonly longGcMs: number;
+  readonly longScheduleMs: number;
+  readonly largeHeap: HeapLimit;
+  readonly busyPort: boolean;
+  readonly busyDistPort: boolean;
+  readonly cpuCheckIntervalMs: number;
+  readonly cpuHighWatermark: number;
+  readonly cpuLowWatermark: number;
+  readonly memCheckIntervalMs: number;
+  readonly sysmemHighWatermark: number;
+  readonly procmemHighWatermark: number;
+  readonly diskHighWatermark: number;
+  readonly vmCheckIntervalMs: number;
+  readonly processHighWatermark: number;
+  readonly processLowWatermark: number;
 }
 
 export interface RetainerSettings {
@@ -74,6 +111,8 @@ export interface ZoneSettings {
   readonly aclNomatch: 'allow' | 'deny';
   readonly aclDenyAction: 'ignore' | 'disconnect';
   readonly enableAcl: boolean;
+  /** Whether clients are checked against the list of bans. */
+  readonly enableBan: boolean;
   readonly idleTimeoutMs: number;
   readonly publishLimit: { readonly count: number; readonly perMs: number } | undefined;
   readonly maxPacketBytes: number;
@@ -187,4 +226,42 @@ export interface WsDeflateSettings {
   readonly clientContextTakeover: boolean;
   readonly serverMaxWindowBits: number | undefined;
   readonly clientMaxWindowBits: number | undefined;
+}
+
+/** A port of management or of the dashboard. */
+export interface HttpListenerSettings {
+  /** `management.listener.http` */
+  readonly key: string;
+  readonly owner: 'management' | 'dashboard';
+  /** Undefined: all addresses. */
+  readonly host: string | undefined;
+  readonly port: number;
+  /** As written: a port or `<address>:<port>`. */
+  readonly listenOn: string;
+  readonly acceptors: number;
+  readonly maxClients: number;
+  readonly backlog: number;
+  readonly sendTimeoutMs: number;
+  readonly access: ListenerSettings['access'];
+  readonly tls: TlsSettings | undefined;
+}
+
+export interface ManagementSettings {
+  /** Of the application that the first start makes. */
+  readonly defaultAppId: string;
+  /** Undefined: the first start makes one up. */
+  readonly defaultAppSecret: string | undefined;
+  /** Of a page of a list. */
+  readonly rowsMax: number;
+  readonly bodyBytesMax: number;
+  readonly requestTimeoutMs: number;
+  /** Undefined: a random one for each application. */
+  readonly defaultSecret: string | undefined;
+  readonly listeners: readonly HttpListenerSettings[];
+}
+
+export interface DashboardSettings {
+  readonly defaultLogin: string;
+  readonly defaultPassword: string;
+  readonly listeners: readonly HttpListenerSettings[];
 }

@@ -1,6 +1,6 @@
 // Where values come from, in the order in which they win: the main file, the plugins' files beside
-// it, the environment, the command line. Gives assignments as they were written; what they mean is
-// load.ts' business.
+// it, what was set while the broker ran (overrides.ts), the environment, the command line. Gives
+// assignments as they were written; what they mean is load.ts' business.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -9,11 +9,14 @@ import { allKeys, findKey } from './keys.ts';
 import { nearest } from './nearest.ts';
 import { parseConf } from './parse.ts';
 
+export type Source = 'file' | 'overrides' | 'environment' | 'command line';
+
 export interface Assignment {
   readonly key: string;
   readonly value: string;
   /** Shown in errors and as the origin of the value. */
   readonly where: string;
+  readonly source: Source;
 }
 
 export interface Gathered {
@@ -23,9 +26,11 @@ export interface Gathered {
 
 /** The main file, then `plugins/*.conf` beside it by name. */
 export function fromFiles(configFile: string): Gathered {
-  const found: Gathered = { assignments: [], problems: [] };
-  for (const file of [configFile, ...pluginFiles(configFile)]) readInto(found, file);
-  return found;
+  const found = [configFile, ...pluginFiles(configFile)].map((file) => fromFile(file));
+  return {
+    assignments: found.flatMap(({ assignments }) => assignments),
+    problems: found.flatMap(({ problems }) => problems),
+  };
 }
 
 function pluginFiles(configFile: string): string[] {
@@ -40,24 +45,33 @@ function pluginFiles(configFile: string): string[] {
   }
 }
 
-function readInto(found: Gathered, file: string): void {
+export interface FileKind {
+  readonly source: Source;
+  /** A file that is not there says nothing. */
+  readonly isOptional: boolean;
+}
+
+export function fromFile(
+  file: string,
+  { source, isOptional }: FileKind = { source: 'file', isOptional: false },
+): Gathered {
   const shown = showPath(file);
-  let source: string;
+  let content: string;
   try {
-    source = readFileSync(file, 'utf8');
+    content = readFileSync(file, 'utf8');
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    if (isOptional && reason === 'ENOENT') return { assignments: [], problems: [] };
     const text = `Cannot read the configuration file: ${reason === 'ENOENT' ? 'it does not exist' : reason}`;
-    found.problems.push({ where: shown, key: '', text });
-    return;
+    return { assignments: [], problems: [{ where: shown, key: '', text }] };
   }
-  const { lines, bad } = parseConf(source);
-  for (const { line, key, value } of lines) {
-    found.assignments.push({ key, value, where: `${shown}:${line}` });
-  }
-  for (const { line, key, text } of bad) {
-    found.problems.push({ where: `${shown}:${line}`, key, text });
-  }
+  const { lines, bad } = parseConf(content);
+  return {
+    assignments: lines.map(({ line, key, value }) => {
+      return { key, value, where: `${shown}:${line}`, source };
+    }),
+    problems: bad.map(({ line, key, text }) => ({ where: `${shown}:${line}`, key, text })),
+  };
 }
 
 const prefix = 'BROKER_';
@@ -70,7 +84,7 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
     const key = name.slice(prefix.length).toLowerCase().replaceAll('__', '.');
     const where = `environment ${name}`;
     if (key.includes('.') || findKey(key)) {
-      found.assignments.push({ key, value, where });
+      found.assignments.push({ key, value, where, source: 'environment' });
       continue;
     }
     // Others use the prefix too: Kubernetes sets BROKER_PORT and the like for a service of that
@@ -106,8 +120,9 @@ export function fromCommandLine(sets: readonly string[]): Gathered {
     const equals = set.indexOf('=');
     const key = set.slice(0, Math.max(0, equals)).trim();
     const value = set.slice(equals + 1).trim();
-    if (equals > 0) found.assignments.push({ key, value, where: '--set' });
-    else
+    if (equals > 0) {
+      found.assignments.push({ key, value, where: '--set', source: 'command line' });
+    } else
       found.problems.push({
         where: '--set',
         key: set,

@@ -2,6 +2,7 @@
 // key it inherits from, else what holds when it is absent.
 
 import { fillPattern, type Key, type KeysOf } from './key.ts';
+import type { Source } from './sources.ts';
 
 export interface SetValue {
   readonly key: Key<unknown>;
@@ -10,14 +11,17 @@ export interface SetValue {
   readonly text: string;
   readonly value: unknown;
   readonly where: string;
+  readonly source: Source;
 }
 
 /** A value that holds, and why. */
 export interface EffectiveValue {
   readonly key: string;
   readonly text: string;
-  /** `etc/broker.conf:12`, `environment BROKER_X`, `--set`, `default`. */
+  /** `etc/broker.conf:12`, `data/overrides.conf:5`, `environment BROKER_X`, `--set`, `default`. */
   readonly origin: string;
+  /** Which of the sources has a line for this very key. */
+  readonly source: Source | 'inherited' | 'default';
 }
 
 export class Values {
@@ -60,14 +64,15 @@ export class Values {
   effective(key: Key<unknown>, names: readonly string[]): EffectiveValue | undefined {
     const written = fillPattern(key.pattern, names);
     const set = this.#set.get(written);
-    if (set) return { key: written, text: set.text, origin: set.where };
+    if (set) return { key: written, text: set.text, origin: set.where, source: set.source };
     if (key.inherits) {
       const above = this.effective(key.inherits, []);
-      return above && { key: written, text: above.text, origin: `${above.key}, ${above.origin}` };
+      const origin = `${above?.key}, ${above?.origin}`;
+      return above && { key: written, text: above.text, origin, source: 'inherited' };
     }
     return key.absent === undefined
       ? undefined
-      : { key: written, text: key.absent, origin: 'default' };
+      : { key: written, text: key.absent, origin: 'default', source: 'default' };
   }
 
   where(written: string): string {

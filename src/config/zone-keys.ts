@@ -44,6 +44,10 @@ export const zoneKeys: KeysOf<Omit<ZoneSettings, 'name'>> = {
     shipped: { external: 'on', internal: 'off' },
     text: 'Whether publishes and subscribes are checked against the access rules.',
   }),
+  enableBan: key('zone.$.enable_ban', flag, 'off', {
+    shipped: external('on'),
+    text: 'Whether banned clients are refused, and ended when their ban comes.',
+  }),
   maxPacketBytes: overriding('zone.$.max_packet_size', mqttKeys.maxPacketBytes, { sample: '64KB' }),
   maxClientIdBytes: overriding('zone.$.max_clientid_len', mqttKeys.maxClientIdBytes, {
     sample: '1024',

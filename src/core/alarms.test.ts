@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { VirtualClock } from '#base/clock';
-import { Alarms } from './alarms.ts';
+import { alarmHistoryMax, Alarms } from './alarms.ts';
 import { EventLog } from './event-log-fixture.ts';
 
 function setUp(): { alarms: Alarms; clock: VirtualClock; log: EventLog } {
@@ -68,15 +68,35 @@ test('alarms of several names stand in the order they were raised', () => {
   );
 });
 
-test('the history of alarms keeps the last thousand', () => {
+test('the history of alarms has the last time of each, in the order they were cleared', () => {
   const { alarms } = setUp();
-  for (let i = 0; i < 1003; i++) {
-    alarms.raise('often', { i });
-    alarms.clear('often');
+  for (const [i, name] of ['often', 'once', 'often'].entries()) {
+    alarms.raise(name, { i });
+    alarms.clear(name);
   }
-  const history = alarms.history();
-  assert.equal(history.length, 1000);
-  assert.deepEqual([history[0]?.details, history.at(-1)?.details], [{ i: 3 }, { i: 1002 }]);
+  assert.deepEqual(
+    alarms.history().map(({ name, details }) => [name, details]),
+    [
+      ['once', { i: 1 }],
+      ['often', { i: 2 }],
+    ],
+  );
+});
+
+test('the history of alarms goes on with what was taken up, and keeps a thousand names', () => {
+  const { alarms } = setUp();
+  const past = Array.from({ length: alarmHistoryMax }, (_, i) => ({
+    name: `old ${i}`,
+    sinceMs: 1,
+    untilMs: 2,
+    details: {},
+  }));
+  alarms.takeUp(past);
+  alarms.raise('new', {});
+  alarms.clear('new');
+  const names = alarms.history().map(({ name }) => name);
+  assert.equal(names.length, alarmHistoryMax);
+  assert.deepEqual([names[0], names.at(-1)], ['old 1', 'new']);
 });
 
 test('a listener of alarms that throws is logged, and the others are told', () => {

@@ -1,9 +1,9 @@
-// The alarms of this node as state: what is wrong now, since when, and what was wrong before. Law: an
+// The alarms of this node as state: what is wrong now, since when, and what was wrong before. Laws: an
 // alarm is logged and told once when it is raised and once when it is cleared, however often its
-// owner raises it in between; those calls only renew the details.
+// owner raises it in between; those calls only renew the details. The history has one entry for a name,
+// of the last time.
 
 import type { Clock } from '#base/clock';
-import { Deque } from '#base/deque';
 import { describeError } from '#base/errors';
 import type { Logger } from '#base/log';
 
@@ -24,14 +24,16 @@ export interface PastAlarm extends Alarm {
 
 export type AlarmListener = (change: 'raised' | 'cleared', alarm: Alarm | PastAlarm) => void;
 
-const historyMax = 1000;
+/** Names that the history has; the one that was cleared longest ago goes for one more. */
+export const alarmHistoryMax = 1000;
 
 export class Alarms {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #log: Logger;
   /** In the order they were raised. */
   readonly #present = new Map<string, Alarm>();
-  readonly #past = new Deque<PastAlarm>();
+  /** In the order they were cleared. */
+  readonly #past = new Map<string, PastAlarm>();
   readonly #listeners: AlarmListener[] = [];
 
   constructor(clock: Pick<Clock, 'nowMs'>, log: Logger) {
@@ -54,10 +56,21 @@ export class Alarms {
     if (alarm === undefined) return;
     this.#present.delete(name);
     const past = { ...alarm, untilMs: this.#clock.nowMs() };
-    this.#past.push(past);
-    if (this.#past.length > historyMax) this.#past.shift();
+    this.#keep(past);
     this.#log.info('alarm.cleared', { alarm: name, details: alarm.details });
     this.#tell('cleared', past);
+  }
+
+  /** What was cleared before this process began: the oldest first, and before anything is raised. */
+  takeUp(past: Iterable<PastAlarm>): void {
+    for (const alarm of past) this.#keep(alarm);
+  }
+
+  #keep(past: PastAlarm): void {
+    this.#past.delete(past.name);
+    this.#past.set(past.name, past);
+    const oldest = this.#past.keys().next().value;
+    if (this.#past.size > alarmHistoryMax && oldest !== undefined) this.#past.delete(oldest);
   }
 
   isRaised(name: string): boolean {
@@ -69,9 +82,9 @@ export class Alarms {
     return [...this.#present.values()];
   }
 
-  /** Those cleared, the oldest first; the last thousand. */
+  /** Those cleared, the oldest first. */
   history(): PastAlarm[] {
-    return [...this.#past];
+    return [...this.#past.values()];
   }
 
   /** Called after each raise and clear that changed something. */

@@ -61,6 +61,16 @@ export class Backlog {
     return this.length < (max === 0 ? count : Math.min(max, count));
   }
 
+  /** Which message would have to go if one more came; `isStored`: it is promised to somebody. */
+  overflow(topic: string, isStored: boolean): 'none' | 'oldest' | 'itself' {
+    const { maxMqueueLen: max, mqueuePriorities } = this.#limits;
+    if (max === 0) return 'none';
+    if (mqueuePriorities.size > 0) return this.#queue.isFullFor(topic) ? 'oldest' : 'none';
+    if (this.length < max) return 'none';
+    const isOldest = this.#isInOrder || isStored || this.#queue.unpromised > 0;
+    return isOldest ? 'oldest' : 'itself';
+  }
+
   /** Answers the message that had to go, if one had to. */
   push(queued: Queued): Queued | undefined {
     if (queued.message.expiresAtMs !== Number.POSITIVE_INFINITY) this.#mayExpire = true;

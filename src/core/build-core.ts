@@ -11,6 +11,7 @@ import { Alarms } from './alarms.ts';
 import type { Core } from './context.ts';
 import { Drops } from './drops.ts';
 import { ExpressLane } from './express-lane.ts';
+import { Probe } from './histograms.ts';
 import { budgetBytes, machineMemory } from './memory-budget.ts';
 import { Metrics } from './metrics.ts';
 import { Overload } from './overload.ts';
@@ -101,7 +102,7 @@ export function buildCore(options: BrokerOptions): Core {
     stats,
     alarms,
     overload,
-    flusher: new Flusher(pressure),
+    flusher: new Flusher(pressure, new Probe(metrics.histogramCounts)),
     filters,
     router,
     retained,

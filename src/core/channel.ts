@@ -20,6 +20,7 @@ import { Metric } from './metrics.ts';
 import { Outbox, type OutboxOwner, sharedPieceBytesMin } from './outbox.ts';
 import type { ListenerFace, Transport, Wait } from './ports.ts';
 import { type Receiver, writePublish } from './publish-writer.ts';
+import { shortened } from './reason-text.ts';
 import type { Replay } from './replay.ts';
 import { Replays } from './replays.ts';
 import type { Route } from './router.ts';
@@ -73,9 +74,6 @@ export interface ChannelWatch {
 
 /** Publishes of one client that wait for the store; over it the client is not read. */
 const unacknowledgedMax = 4096;
-
-/** Reason strings quote what the client sent, which may be as long as a topic. */
-const textMax = 200;
 
 export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   readonly core: Core;
@@ -305,6 +303,9 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     this.sentMessages++;
     this.sentPackets++;
     metrics.add(Metric.qos0Sent + qos);
+    if (hooks.lists['message.sent'] !== null) {
+      hooks.tell('message.sent', this.publisher, seen.own(), qos, isDuplicate);
+    }
     return 'sent';
   }
 
@@ -390,10 +391,4 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     });
     this.close(reasonWord(code), code, this.problem(text));
   }
-}
-
-function shortened(text: string): string {
-  if (text.length <= textMax) return text;
-  // Not between the halves of a surrogate pair.
-  return `${text.slice(0, textMax).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

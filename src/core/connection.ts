@@ -89,15 +89,23 @@ export class Connection
     this.#lastHeardMs = core.timers.nowMs;
     core.metrics.add(Metric.bytesReceived, end - start);
     const { receivedMessages } = channel;
+    const { flusher } = core;
+    const isSampled = --flusher.probe.left === 0;
+    const isWhole = isSampled && this.#framer.isClear;
+    if (isSampled) flusher.probe.begin();
     try {
       this.#framer.push(this, bytes, start, end);
       core.express.flush();
     } catch (error) {
       this.#fail(error);
     }
+    if (isSampled) {
+      const isTimed = flusher.isScheduled && channel.receivedMessages !== receivedMessages;
+      flusher.probe.handled(bytes, start, end, isTimed, isWhole);
+    }
     // Whoever does not read our answers gets no further questions in.
     if (!channel.outbox.hasRoom(0)) channel.pause(PauseCause.outbox);
-    const { pressure } = core.flusher;
+    const { pressure } = flusher;
     pressure.look();
     if (!pressure.isPausing || channel.receivedMessages === receivedMessages) return;
     if (channel.state === 'open') pressure.pause(this);

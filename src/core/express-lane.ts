@@ -6,6 +6,7 @@
 
 import { PacketReader } from '#wire/packet-reader';
 import type { Hooks } from '#hooks/runner';
+import type { HookName } from '#hooks/table';
 import type { Delivery, FrameRun } from './delivery.ts';
 import type { RoutePeer } from './filter-node.ts';
 import { Message, publishedHere, type Publisher } from './message.ts';
@@ -31,6 +32,18 @@ export interface ExpressSender extends RouteMemory, RunSource {
 const plainHeader = 0x30;
 const noBytes: Buffer = Buffer.alloc(0);
 
+/** Hooks that want to see single messages or who publishes them: while one is set the lane is closed. */
+const closing: readonly HookName[] = [
+  'client.check_acl',
+  'message.publish',
+  'message.deliver',
+  'message.received',
+  'message.routed',
+  'message.queued',
+  'message.sent',
+  'message.dropped',
+];
+
 export class ExpressLane {
   readonly #router: Router;
   readonly #metrics: Metrics;
@@ -54,14 +67,9 @@ export class ExpressLane {
     this.#nowMs = parts.nowMs;
   }
 
-  /** Called when hooks change: each of these wants to see single messages or who publishes them. */
+  /** Called when hooks change. */
   reconsider(): void {
-    this.isOpen = !(
-      this.#hooks.has('client.check_acl') ||
-      this.#hooks.has('message.publish') ||
-      this.#hooks.has('message.deliver') ||
-      this.#hooks.has('message.dropped')
-    );
+    this.isOpen = !closing.some((hook) => this.#hooks.has(hook));
   }
 
   /** Takes the frame, or answers false: not for this lane. Throws for an invalid topic. */

@@ -3,6 +3,7 @@
 // once when the first plain subscription to it appears here, once when the last one goes, and in
 // between when the first or last one does whose messages have to be stored.
 
+import { SortedMap } from '#base/sorted-map';
 import { FilterTrie } from '#topics/filter-trie';
 import { hasWildcard } from '#topics/topic';
 import type { Delivery, Subscriber } from './delivery.ts';
@@ -50,6 +51,8 @@ export class FilterTable {
   readonly #groups: GroupMemory;
   readonly #index: number;
   readonly #shared: SharedOptions;
+  /** The filters that this worker counts for the node, in order: all workers together have each once. */
+  readonly routes: SortedMap<true> = new SortedMap();
   /** Whom a topic reaches that this filter matches may have changed. */
   onChange: (filter: string) => void = () => undefined;
 
@@ -256,6 +259,8 @@ export class FilterTable {
     const isOurs = node.isLocal && node.lowestPeer > this.#index;
     if (isOurs === node.isCounted) return;
     node.isCounted = isOurs;
+    if (isOurs) this.routes.set(node.filter, true);
+    else this.routes.delete(node.filter);
     this.#stats.move('topics', isOurs ? 1 : -1);
     this.#stats.move('routes', isOurs ? 1 : -1);
   }

@@ -1,6 +1,7 @@
 // When outboxes are written: once per loop turn, however many packets they got in it. Also the slabs
 // that no outbox uses at the moment.
 
+import { histogramPlaces, Probe } from './histograms.ts';
 import { Pressure } from './pressure.ts';
 
 /** Something that has bytes to write. */
@@ -23,28 +24,36 @@ const spareLargeMax = 128;
 export class Flusher {
   /** Outboxes count there what their clients do not take. */
   readonly pressure: Pressure;
+  /** Told when a turn's outboxes have been written. */
+  readonly probe: Probe;
   #dirty: Flushable[] = [];
   readonly #spareSmall: Buffer[] = [];
   readonly #spareLarge: Buffer[] = [];
-  #isScheduled = false;
+  /** Outboxes will be written at the end of this turn. */
+  isScheduled = false;
 
-  constructor(pressure: Pressure = new Pressure()) {
+  constructor(
+    pressure: Pressure = new Pressure(),
+    probe: Probe = new Probe(new Float64Array(histogramPlaces)),
+  ) {
     this.pressure = pressure;
+    this.probe = probe;
   }
 
   /** Each outbox calls it once between two flushes. */
   touch(outbox: Flushable): void {
     this.#dirty.push(outbox);
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
+    if (this.isScheduled) return;
+    this.isScheduled = true;
     setImmediate(this.#flushAll);
   }
 
   readonly #flushAll = (): void => {
-    this.#isScheduled = false;
+    this.isScheduled = false;
     const dirty = this.#dirty;
     this.#dirty = [];
     for (let i = 0; i < dirty.length; i++) this.#flushOne(dirty[i] as Flushable);
+    if (this.probe.isWaiting) this.probe.flushed();
     this.pressure.look();
   };
 

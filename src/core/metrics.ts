@@ -3,6 +3,7 @@
 // addition to `counts[i]` per packet. Law: an array has one writer, also where its memory is shared;
 // `node-metrics.ts` adds those of all workers.
 
+import { type HistogramCounts, histogramPlaces, readHistograms } from './histograms.ts';
 import type { Stats } from './stats.ts';
 
 /** What is counted, in the order of the array. Every message counted is a PUBLISH packet too. */
@@ -133,6 +134,9 @@ const sums: Readonly<Record<string, readonly CounterName[]>> = {
   'overload/refused': ['overloadRefused'],
 };
 
+/** Places of the array: the counters, and behind them those of histograms.ts. */
+export const metricPlaces: number = counterNames.length + histogramPlaces;
+
 export const metricKeys: readonly string[] = Object.keys(sums);
 
 /** The value of one key of the interface, when `countOf` tells what was counted. */
@@ -146,7 +150,7 @@ export class Metrics {
   readonly #stats: Stats | undefined;
 
   /** `counts`: memory that others read. `stats`: where the number of retained messages is. */
-  constructor(counts: Float64Array = new Float64Array(counterNames.length), stats?: Stats) {
+  constructor(counts: Float64Array = new Float64Array(metricPlaces), stats?: Stats) {
     this.counts = counts;
     this.#stats = stats;
   }
@@ -162,6 +166,15 @@ export class Metrics {
 
   snapshot(): Record<string, number> {
     return Object.fromEntries(metricKeys.map((key) => [key, this.get(key)]));
+  }
+
+  /** Where histograms are counted. */
+  get histogramCounts(): Float64Array {
+    return this.counts.subarray(counterNames.length);
+  }
+
+  histograms(): HistogramCounts[] {
+    return readHistograms((place) => this.histogramCounts[place] ?? 0);
   }
 }
 

@@ -41,6 +41,14 @@ export class Mqueue {
     return this.#count(queue.shift() as Queued, -1);
   }
 
+  /** One more of this topic's priority would be one too many. */
+  isFullFor(topic: string): boolean {
+    const { maxMqueueLen: max } = this.#limits;
+    const priority = this.#priorityOf(topic);
+    const lane = this.#lanes.find((one) => one.priority === priority);
+    return max > 0 && (lane?.queue.length ?? 0) >= max;
+  }
+
   /** Takes back what was queued before, whatever the bound. */
   restore(queued: Queued): void {
     this.#laneFor(queued.message.topic).push(queued);

@@ -18,6 +18,7 @@ import { connackProperties } from './connack-properties.ts';
 import { beginEnhancedAuth } from './enhanced-auth.ts';
 import { Metric } from './metrics.ts';
 import type { Wait } from './ports.ts';
+import { refuseBanned } from './refuse-banned.ts';
 import { expiryOf } from './session-expiry.ts';
 import { runStages, type Stage } from './stages.ts';
 import { willOf } from './will-of.ts';
@@ -26,13 +27,16 @@ import { willOf } from './will-of.ts';
 const connectStages: readonly Stage<ConnectAttempt>[] = [
   agreeOnProtocol,
   identify,
+  refuseBanned,
   checkCapacity,
   authenticate,
+  refuseBanned,
   assignClientId,
   settleClient,
   checkWill,
   claimClientId,
   discardFormer,
+  refuseBanned,
   openSession,
 ];
 

@@ -10,6 +10,7 @@ import { ProtocolError } from '#wire/protocol-error';
 import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan';
 import { Reason } from '#wire/reason-codes';
 import { levelCount, topicNameFault } from '#topics/topic';
+import type { ZoneSettings } from '#config/settings';
 import { askAccess } from './access.ts';
 import { InboundAliases } from './aliases.ts';
 import type { Channel } from './channel.ts';
@@ -74,6 +75,7 @@ class Inbound implements Staged {
  * NOTE: `isOrdinary` passes all but the last one by; a new stage has to be asked about there too.
  */
 const publishStages: readonly Stage<Inbound>[] = [
+  tellReceived,
   checkLimits,
   paceClient,
   recogniseDuplicate,
@@ -107,9 +109,10 @@ export function onPublish(
 }
 
 /** A QoS 1 publish for which every stage but the last would find nothing to do: the usual one. */
-function isOrdinary({ channel, qos, message }: Inbound): boolean {
+function isOrdinary({ channel, qos, message, route }: Inbound): boolean {
   return (
     qos === 1 &&
+    !route.isSystem &&
     message.properties === undefined &&
     channel.isUnchecked &&
     channel.core.express.isOpen
@@ -197,20 +200,38 @@ function resolveTopic(
   return route;
 }
 
-function checkLimits({ channel, session, message, topic, packetId }: Inbound): undefined {
-  const { zone } = channel;
-  if (message.qos > zone.maxQosAllowed) {
-    const text = `Cannot publish with QoS ${message.qos}: the highest allowed is ${zone.maxQosAllowed}`;
-    throw new ProtocolError(Reason.qosNotSupported, text); // [MQTT-3.2.2-11]
+function tellReceived({ channel, session, message, packetId }: Inbound): undefined {
+  const { hooks } = channel.core;
+  if (hooks.lists['message.received'] === null) return;
+  const isRepeated = message.qos === 2 && session.awaitingRel.has(packetId);
+  hooks.tell('message.received', message.own(), isRepeated);
+}
+
+/** What a zone forbids whoever publishes. */
+export function publishFault(
+  zone: ZoneSettings,
+  { qos, retain }: Pick<Message, 'qos' | 'retain'>,
+  topic: string,
+): ProtocolError | undefined {
+  if (qos > zone.maxQosAllowed) {
+    const text = `Cannot publish with QoS ${qos}: the highest allowed is ${zone.maxQosAllowed}`;
+    return new ProtocolError(Reason.qosNotSupported, text); // [MQTT-3.2.2-11]
   }
-  if (message.retain && !zone.retainAvailable) {
+  if (retain && !zone.retainAvailable) {
     const text = 'Cannot retain the message: retaining is switched off';
-    throw new ProtocolError(Reason.retainNotSupported, text); // [MQTT-3.2.2-14]
+    return new ProtocolError(Reason.retainNotSupported, text); // [MQTT-3.2.2-14]
   }
   if (zone.maxTopicLevels > 0 && levelCount(topic) > zone.maxTopicLevels) {
     const text = `Cannot publish to ${levelCount(topic)} levels: the limit is ${zone.maxTopicLevels}`;
-    throw new ProtocolError(Reason.topicNameInvalid, text);
+    return new ProtocolError(Reason.topicNameInvalid, text);
   }
+  return undefined;
+}
+
+function checkLimits({ channel, session, message, topic, packetId }: Inbound): undefined {
+  const { zone } = channel;
+  const fault = publishFault(zone, message, topic);
+  if (fault !== undefined) throw fault;
   if (channel.isV5 && message.qos > 0 && zone.receiveMaximum !== undefined) {
     const isRepeated = message.qos === 2 && session.awaitingRel.has(packetId);
     const underWay = session.awaitingRel.size + channel.unacknowledgedQos1;
@@ -340,7 +361,8 @@ function acknowledge(inbound: Inbound, code: number, wait: Wait): void {
 /** Not accepted, and the client is told where its version has a word for it [MQTT-3.4.2-1]. */
 function refuse(inbound: Inbound, code: number, text: string): void {
   inbound.settle();
-  const { channel, packetId, qos } = inbound;
+  const { channel, packetId, qos, message } = inbound;
+  channel.core.hooks.tell('message.refused', message.own(), code, text);
   if (qos === 0) return;
   if (!channel.isV5) acknowledge(inbound, Reason.success, undefined);
   else channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, undefined, text);

@@ -5,6 +5,7 @@ import type { UnsubscribePacket } from '#wire/packet';
 import { Reason } from '#wire/reason-codes';
 import { canonicalFilter } from '#topics/topic';
 import type { Channel } from './channel.ts';
+import type { Core } from './context.ts';
 import type { Wait } from './ports.ts';
 import type { Session } from './session.ts';
 import type { Subscription } from './subscription.ts';
@@ -68,19 +69,27 @@ function restore(
   removed: readonly (Subscription | undefined)[],
   error: unknown,
 ): void {
-  const { subscriptions, sessions, log } = channel.core;
   // The store has raised an alarm; a line for each of its victims would say nothing more.
+  const { log } = channel.core;
   log.debug('store.failed', { clientId: session.clientId, error: describeError(error) });
   const reasonCodes = removed.map((one) => {
     if (one === undefined) return Reason.noSubscriptionExisted;
-    // The session may be over, or have been subscribed again on another connection.
-    const isOurs = sessions.find(session.clientId) === session;
-    if (isOurs && !session.subscriptions.has(one.filter)) {
-      unpromised(subscriptions.add(session, one).wait);
-    }
+    putBack(channel.core, session, one);
     return Reason.implementationSpecificError;
   });
   // Before MQTT 5 an UNSUBACK can only say yes.
   if (channel.isV5) channel.send({ type: 'unsuback', packetId, reasonCodes, properties: {} });
   else channel.close('store_failed');
+}
+
+/** A subscription whose removal could not be stored. */
+export function putBack(
+  { sessions, subscriptions }: Core,
+  session: Session,
+  removed: Subscription,
+): void {
+  // The session may be over, or have been subscribed again on another connection.
+  if (sessions.find(session.clientId) !== session) return;
+  if (session.subscriptions.has(removed.filter)) return;
+  unpromised(subscriptions.add(session, removed).wait);
 }

@@ -62,6 +62,11 @@ export class Outbox implements Flushable {
     return false;
   }
 
+  /** Somebody was told that there is no room, and there has been none since. */
+  get isFull(): boolean {
+    return this.#hasRefused;
+  }
+
   /** True while the transport has taken all but what this turn brought. */
   get isFlowing(): boolean {
     return this.#lent === 0;

@@ -168,10 +168,15 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
     else message.compact(this.#memoryForQueue());
     this.enqueued++;
     if (qos === 0) this.#waitingQos0++;
-    const dropped = this.queue.push({ message, delivery, seq, receipt, mayBeSent: false });
-    if (dropped === undefined) return;
-    this.#journal?.shed(dropped, dropped.message);
-    this.#dropQueued({ ...dropped, receipt: unstored }, 'queue_full');
+    const queued = { message, delivery, seq, receipt, mayBeSent: false };
+    const dropped = this.queue.push(queued);
+    if (dropped !== undefined) {
+      this.#journal?.shed(dropped, dropped.message);
+      this.#dropQueued({ ...dropped, receipt: unstored }, 'queue_full');
+    }
+    const { hooks } = this.#parts; // Last of all: a hook may end this session.
+    if (dropped !== queued && hooks.lists['message.queued'] !== null)
+      hooks.tell('message.queued', this.#session.clientId, message);
   }
 
   /** Those of a client that has only few get memory of their own size. */
@@ -182,12 +187,12 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
 
   #dropQueued(queued: Queued, reason: DropReason): void {
     this.#leftQueue(queued);
-    this.#letGo(queued, queued.message);
     this.drop(queued.message, reason);
   }
 
-  #leftQueue({ message, delivery }: Queued): void {
-    if (this.#qosFor(message, delivery) === 0) this.#waitingQos0--;
+  #leftQueue(queued: Queued): void {
+    if (this.#qosFor(queued.message, queued.delivery) === 0) this.#waitingQos0--;
+    this.#letGo(queued, queued.message);
   }
 
   /** The session holds it no longer, neither in memory nor in the store. */
@@ -278,7 +283,6 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
       this.#send(link, message, delivery, qos as 1 | 2, seq, receipt, mayBeSent);
     } else {
       this.#leftQueue(queued);
-      this.#letGo(queued, message);
       this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
     }
   }
@@ -357,8 +361,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   /** Drops what has expired while it waited. True: there is more to look at, now or later. */
   sweep(nowMs: number): boolean {
     for (const queued of this.queue.takeExpired(nowMs)) this.#dropQueued(queued, 'expired');
-    const drop = (message: Message): void => this.drop(message, 'expired');
-    return this.#journal?.sweepParked(nowMs, drop) ?? false;
+    return this.#journal?.sweepParked(nowMs, (one) => this.drop(one, 'expired')) ?? false;
   }
 
   /** Takes QoS 1 and 2 messages of shared subscriptions out of the queue, for others to have. */
@@ -367,10 +370,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
       if (delivery.group === undefined || message.qos === 0) return false;
       return wanted(delivery.group, mayBeSent, this.#qosFor(message, delivery));
     });
-    for (const queued of taken) {
-      this.#leftQueue(queued);
-      this.#letGo(queued, queued.message);
-    }
+    for (const queued of taken) this.#leftQueue(queued);
     return taken;
   }
 

@@ -23,6 +23,8 @@ export class Pressure {
   isOverloaded = false;
   /** Ways to other workers that have more to carry than they can. */
   #congested = 0;
+  /** A way to another worker has become congested. */
+  onCongested: () => void = () => undefined;
   /** Who connects now is not let in. */
   isRefusing = false;
   /** `onHeld` is called by `look` when so many bytes are held, or more. */
@@ -38,6 +40,7 @@ export class Pressure {
   /** A way to another worker is congested, or no longer. */
   onCongestion(isCongested: boolean): void {
     this.#congested += isCongested ? 1 : -1;
+    if (isCongested) this.onCongested();
     if (!this.isPausing) this.letThrough(this.pausedCount);
   }
 

@@ -48,7 +48,12 @@ export class Publishing {
   accept(message: Message, route: Route): number {
     this.wait = message.retain ? this.#retain(message) : undefined;
     // Hooks may have taken their time: subscriptions can have changed since the route was found.
-    const copies = this.#router.dispatch(message, this.#router.refresh(route), this);
+    let fresh = this.#router.refresh(route);
+    if (this.#hooks.lists['message.routed'] !== null) {
+      this.#hooks.tell('message.routed', message.own(), fresh);
+      fresh = this.#router.refresh(fresh);
+    }
+    const copies = this.#router.dispatch(message, fresh, this);
     if (copies === 0) {
       this.#metrics.add(Metric.messagesDropped);
       if (this.#hooks.lists['message.dropped'] !== null) {
@@ -73,6 +78,7 @@ export class Publishing {
    */
   async publish(message: Message, onAccepted?: () => void): Promise<number> {
     refuseBadTopic(message.topic);
+    this.#hooks.tell('message.received', message, false);
     const asked = await this.ask(message);
     const copies = asked === undefined ? 0 : this.accept(asked, this.#router.routeTo(asked.topic));
     const wait = asked === undefined ? undefined : this.wait;

@@ -52,8 +52,9 @@ export class Retained {
     if (this.size > 0 || !peers.isAlone) this.#watchExpiry();
   }
 
+  /** Topics of clients. What the broker tells of itself is in every worker, and after a restart again. */
   get size(): number {
-    return this.#store.retained.size + this.#system.size;
+    return this.#store.retained.size;
   }
 
   /** Takes a message with the retain flag; one without payload removes [MQTT-3.3.1-6]. */
@@ -62,32 +63,36 @@ export class Retained {
     if (message.payloadBytes === 0) return this.delete(topic, message.qos > 0);
     if (topic.startsWith(system)) {
       this.#system.set(topic, message.compact());
-      this.#count();
       return undefined;
     }
-    const { retained } = this.#store;
-    const { maxPayloadBytes, maxRetainedMessages } = this.#settings;
-    if (message.payloadBytes > maxPayloadBytes) {
-      this.#onRefused(topic, `${message.payloadBytes} bytes: the limit is ${maxPayloadBytes}`);
-      return undefined;
-    }
-    const isFull = maxRetainedMessages > 0 && this.size >= maxRetainedMessages;
-    if (isFull && !retained.has(topic)) {
-      this.#onRefused(topic, `${this.size} topics are retained: the limit is reached`);
+    const refusal = this.refusal(topic, message.payloadBytes);
+    if (refusal !== undefined) {
+      this.#onRefused(topic, refusal);
       return undefined;
     }
     const expiresAtMs = this.#expiryOf(message);
-    retained.put(message, expiresAtMs);
+    this.#store.retained.put(message, expiresAtMs);
     this.#peers.retainedTold();
     if (expiresAtMs !== Number.POSITIVE_INFINITY) this.#watchExpiry();
     this.#count();
     return message.qos > 0 ? this.#store.flushed() : undefined;
   }
 
+  /** Why a message with a payload of this size is not kept; undefined: it is. */
+  refusal(topic: string, payloadBytes: number): string | undefined {
+    if (topic.startsWith(system)) return undefined;
+    const { maxPayloadBytes, maxRetainedMessages } = this.#settings;
+    if (payloadBytes > maxPayloadBytes) {
+      return `${payloadBytes} bytes: the limit is ${maxPayloadBytes}`;
+    }
+    const isFull = maxRetainedMessages > 0 && this.size >= maxRetainedMessages;
+    if (!isFull || this.#store.retained.has(topic)) return undefined;
+    return `${this.size} topics are retained: the limit is reached`;
+  }
+
   delete(topic: string, isAwaited = true): Wait {
     if (topic.startsWith(system)) {
       this.#system.delete(topic);
-      this.#count();
       return undefined;
     }
     // Also one that seems to be gone: its removal may not be on disk yet.

@@ -24,6 +24,7 @@ import type { FilterTable } from './filter-table.ts';
 import type { Message } from './message.ts';
 import type { Wait } from './ports.ts';
 import type { SharedGroup } from './shared-groups.ts';
+import { isSystemTopic } from './system-topics.ts';
 import { bothWaits } from './wait.ts';
 
 /** Where messages on one topic go. Use only after `Router.refresh` or `Router.route*`. */
@@ -35,7 +36,9 @@ export interface Route {
   groups: readonly SharedGroup[];
   /** Other workers with subscribers to this topic. */
   peers: readonly RoutePeer[];
-  /** All deliveries are plain and there are no groups. */
+  /** Only the broker itself publishes there. */
+  readonly isSystem: boolean;
+  /** All deliveries are plain and there are no groups; and clients may publish there. */
   isPlain: boolean;
   isStale: boolean;
   /** No longer in the cache, and therefore no longer told of changes. */
@@ -169,6 +172,7 @@ export class Router {
       deliveries: [],
       groups: [],
       peers: noPeers,
+      isSystem: isSystemTopic(topic),
       isPlain: true,
       isStale: true,
       isForgotten: !isKept,
@@ -211,7 +215,8 @@ export class Router {
     route.deliveries = isShared ? listOf(nodes[0] as FilterNode) : mergedOf(nodes);
     route.groups = groupsOf(nodes);
     route.peers = routePeersOf(nodes);
-    route.isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
+    const isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
+    route.isPlain = isPlain && !route.isSystem;
     route.isStale = false;
     route.generation = this.generation;
     if (route.isForgotten) return;

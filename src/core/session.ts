@@ -21,6 +21,7 @@ import type { Queued } from './mqueue.ts';
 import { Outflow } from './outflow.ts';
 import type { Wait } from './ports.ts';
 import { SessionJournal } from './session-journal.ts';
+import type { SessionOrder } from './session-order.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { SessionHead, SessionStore } from './store-port.ts';
 import type { Subscription } from './subscription.ts';
@@ -64,6 +65,10 @@ export class Session implements Subscriber, Releasing {
   /** After the end of a connection; 0: the session ends with it; Infinity: never. */
   expirySeconds: number;
   cleanStart = false;
+  /** The list that it stands in, while it does. */
+  order: SessionOrder<Session> | undefined;
+  /** As counted there. */
+  connections: 0 | 1 = 0;
   /** The registry's own: runs while no client is connected. */
   expiryTimer: WheelTimer | undefined;
   /** The store may know packet ids that `awaitingRel` does not. */
@@ -265,6 +270,7 @@ export class Session implements Subscriber, Releasing {
   attach(link: Link, client: ClientInfo, window: number): void {
     if (this.#isTakenUnread) this.#readTaken();
     this.out.attach(link, client, window);
+    this.#countConnections(1);
     this.journal?.stored.update(this.head(undefined));
   }
 
@@ -278,6 +284,13 @@ export class Session implements Subscriber, Releasing {
 
   detach(): void {
     this.out.detach(this.isDurable);
+    this.#countConnections(0);
+  }
+
+  #countConnections(count: 0 | 1): void {
+    if (this.connections === count) return;
+    this.connections = count;
+    this.order?.connectionsChanged(this, count === 1 ? 1 : -1);
   }
 
   /** Messages of shared subscriptions that others may have instead. */

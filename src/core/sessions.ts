@@ -8,6 +8,7 @@ import type { Queued } from './mqueue.ts';
 import type { ClaimRequest, Peers } from './peers-port.ts';
 import type { Wait } from './ports.ts';
 import { Session, type SessionOwner } from './session.ts';
+import { SessionOrder } from './session-order.ts';
 import { sentUnknown } from './session-journal.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { Stats } from './stats.ts';
@@ -25,6 +26,8 @@ export interface OpenRequest extends SessionOwner {
 
 export class Sessions {
   readonly #byId = new Map<string, Session>();
+  /** The same in the order of client ids, for management. */
+  readonly order: SessionOrder<Session> = new SessionOrder();
   readonly #parts: SessionParts;
   readonly #subscriptions: Subscriptions;
   readonly #wills: Wills;
@@ -71,6 +74,7 @@ export class Sessions {
     const session = new Session(request, this.#parts);
     session.cleanStart = request.cleanStart;
     this.#enter(session);
+    this.#list(session);
     return { session, isPresent: false };
   }
 
@@ -78,6 +82,12 @@ export class Sessions {
     this.#byId.set(session.clientId, session);
     this.#stats.move('sessions', 1);
     if (session.isDurable) this.#stats.move('sessions/persistent', 1);
+  }
+
+  /** Once it has what it brings: each subscription of one that is listed counts by itself. */
+  #list(session: Session): void {
+    session.order = this.order;
+    this.order.enter(session);
   }
 
   /**
@@ -102,6 +112,7 @@ export class Sessions {
     const session = new Session({ ...head, zone }, this.#parts, { head: left, store });
     this.#enter(session);
     for (const subscription of subscriptions) this.#subscriptions.restore(session, subscription);
+    this.#list(session);
     // A clock that was set back must not lengthen a life.
     this.#expire(session, Math.min(leftAtMs - nowMs, 0) + head.expirySeconds * 1000);
     return session;
@@ -140,12 +151,15 @@ export class Sessions {
   receive(owner: SessionOwner, createdAtMs: number): Session {
     const session = new Session(owner, this.#parts, undefined, createdAtMs);
     this.#enter(session);
+    this.#list(session);
     this.#expire(session, owner.expirySeconds * 1000);
     return session;
   }
 
   #forget(session: Session): void {
     this.#byId.delete(session.clientId);
+    this.order.leave(session);
+    session.order = undefined;
     this.#subscriptions.clear(session);
     this.#stats.move('sessions', -1);
     if (session.isDurable) this.#stats.move('sessions/persistent', -1);

@@ -7,12 +7,12 @@
 // the stats. Blocks begin on cache lines of their own: a worker adds to its block with every packet.
 
 import { invariant } from '#base/assert';
-import { counterNames } from './metrics.ts';
+import { metricPlaces } from './metrics.ts';
 import { statsPlaces } from './stats.ts';
 
 /** Two lines: they are fetched in pairs. */
 const lineBytes = 128;
-const blockBytes = alignedBytes(counterNames.length * Float64Array.BYTES_PER_ELEMENT);
+const blockBytes = alignedBytes(metricPlaces * Float64Array.BYTES_PER_ELEMENT);
 
 /** Memory for so many workers and the control thread. */
 export function sharedCounters(workers: number): SharedArrayBuffer {
@@ -49,7 +49,7 @@ export class SharedCounters {
   countsOf(worker: number): Float64Array {
     invariant(worker >= 0 && worker <= this.workers, 'a block of counters has a worker');
     const at = blocksAt(this.workers) + worker * blockBytes;
-    return new Float64Array(this.#memory, at, counterNames.length);
+    return new Float64Array(this.#memory, at, metricPlaces);
   }
 
   /** Of all workers and control, for `new NodeMetrics(counts, stats)`. */

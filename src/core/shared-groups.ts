@@ -176,14 +176,17 @@ export class SharedGroup implements Regroup {
    * any more, somebody else here does, and only without such a one somebody elsewhere.
    */
   deliverTo(clientId: string, message: Message, isHandedOn: boolean): Wait {
+    const chosen = this.landing(clientId, message);
+    return chosen?.session.deliver(message, chosen, isHandedOn);
+  }
+
+  /** Who gets what another worker has sent for this member. */
+  landing(clientId: string, message: Message): Delivery | undefined {
     const member = this.#members.find((one) => nameOf(one) === clientId)?.delivery;
     const isHere = member !== undefined && !isRemote(member);
-    if (isHere && this.#canTake(member, message)) {
-      return member.session.deliver(message, member, isHandedOn);
-    }
+    if (isHere && this.#canTake(member, message)) return member;
     // To send it on would be to choose by what others may not know either.
-    const chosen = this.#localFor(message) ?? (isHere ? member : this.#anyone());
-    return chosen?.session.deliver(message, chosen, isHandedOn);
+    return this.#localFor(message) ?? (isHere ? member : this.#anyone());
   }
 
   #anyone(): Delivery | undefined {
@@ -218,17 +221,49 @@ export class SharedGroup implements Regroup {
 
   #choose(message: Message): Delivery {
     const chosen = strategies[this.#options.strategy](this, message);
-    // A connected member is better than an absent one; an absent one is better than a loss.
-    if (this.#canTake(chosen, message)) return chosen;
-    const from = this.#members.findIndex(({ delivery }) => delivery === chosen);
+    const steps = this.#stepsFrom(chosen, message);
+    if (steps === 0) return chosen;
+    this.slot.skip(steps);
+    return this.#behind(chosen, steps);
+  }
+
+  /**
+   * How far behind the chosen one somebody stands who is better; 0: nobody. A connected member is
+   * better than an absent one; an absent one is better than a loss.
+   */
+  #stepsFrom(chosen: Delivery, message: Message): number {
+    if (this.#canTake(chosen, message)) return 0;
     for (let i = 1; i < this.#members.length; i++) {
-      const other = this.memberAt(from + i);
-      if (this.#canTake(other, message)) {
-        this.slot.skip(i);
-        return other;
-      }
+      if (this.#canTake(this.#behind(chosen, i), message)) return i;
     }
-    return chosen;
+    return 0;
+  }
+
+  #behind(chosen: Delivery, steps: number): Delivery {
+    return this.memberAt(this.#members.findIndex(({ delivery }) => delivery === chosen) + steps);
+  }
+
+  get strategy(): SharedStrategy {
+    return this.#options.strategy;
+  }
+
+  /** Who would be chosen now, without choosing: one, or several of whom chance takes one. */
+  foresee(message: Message): readonly Delivery[] {
+    const sure = this.#sureMember(message);
+    if (sure !== undefined) return [this.#behind(sure, this.#stepsFrom(sure, message))];
+    const all = this.#members.map(({ delivery }) => delivery);
+    const able = all.filter((delivery) => this.#canTake(delivery, message));
+    return able.length > 0 ? able : all;
+  }
+
+  #sureMember(message: Message): Delivery | undefined {
+    const { strategy } = this.#options;
+    if (this.size === 0) return undefined;
+    if (strategy === 'round_robin') return this.memberAt(this.slot.turn);
+    if (strategy === 'hash') return strategies.hash(this, message);
+    const { stuck } = this.slot;
+    if (strategy !== 'sticky') return undefined;
+    return this.#members.find(({ joinNo }) => joinNo === stuck)?.delivery;
   }
 }
 

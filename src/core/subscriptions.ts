@@ -33,8 +33,10 @@ export class Subscriptions {
   /** The same for one that the store has. `joinNo`: of a member whose session has moved here. */
   restore(session: Session, subscription: Subscription, joinNo?: number): Added {
     const { filter, routed, group } = subscription;
-    if (!session.subscriptions.has(filter)) this.#count(subscription, 1);
+    const isNew = !session.subscriptions.has(filter);
+    if (isNew) this.#count(subscription, 1);
     session.subscriptions.set(filter, subscription);
+    session.order?.subscriptionsChanged(session, isNew ? 1 : 0);
     const delivery = deliveryOf(session, subscription);
     return { delivery, wait: this.#filters.add(routed, group, delivery, joinNo) };
   }
@@ -44,6 +46,7 @@ export class Subscriptions {
     const subscription = session.subscriptions.get(filter);
     if (subscription === undefined) return undefined;
     session.subscriptions.delete(filter);
+    session.order?.subscriptionsChanged(session, -1);
     this.#count(subscription, -1);
     const { routed, group } = subscription;
     this.#filters.remove(routed, group, session);

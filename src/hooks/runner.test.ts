@@ -182,6 +182,24 @@ test('a listener revoked while a chain waits is still asked in that chain, not i
   assert.equal(await askAcl(hooks), 'ignore');
 });
 
+test('asking who decided names the owner of the first answer, and of one that fails', async () => {
+  const { hooks, failures } = hooksWithFailures();
+  const who = (): Promise<{ answer: string; owner: string | undefined }> =>
+    hooks.askWho('client.check_acl', 'deny', client, 'publish', 't');
+  assert.deepEqual(await who(), { answer: 'ignore', owner: undefined });
+  hooks.on('client.check_acl', 'passes', () => Promise.resolve('ignore' as const));
+  assert.deepEqual(await who(), { answer: 'ignore', owner: undefined });
+  hooks.on('client.check_acl', 'allows', () => 'allow');
+  assert.deepEqual(await who(), { answer: 'allow', owner: 'allows' });
+  const error = new Error('broken');
+  const fail = (): never => {
+    throw error;
+  };
+  hooks.on('client.check_acl', 'fails', fail, 1);
+  assert.deepEqual(await who(), { answer: 'deny', owner: 'fails' });
+  assert.deepEqual(failures, [{ hook: 'client.check_acl', owner: 'fails', error }]);
+});
+
 test('a folded hook hands each change to the next listener', () => {
   const { hooks } = hooksWithFailures();
   hooks.on('client.unsubscribe', 'a', (_client, filters) => [...filters, 'a']);

@@ -128,6 +128,24 @@ export class Hooks {
     return 'ignore';
   }
 
+  /** The same for whoever explains: with the owner of the listener that decided. Costs a promise. */
+  async askWho<K extends AskedHook>(
+    hook: K,
+    denial: Settled<K>,
+    ...asked: Told<K>
+  ): Promise<{ answer: Settled<K> | 'ignore'; owner: string | undefined }> {
+    for (const { owner, call } of this.listeners(hook) ?? []) {
+      try {
+        const answer: unknown = await (call as (...args: Told<K>) => unknown)(...asked);
+        if (answer !== 'ignore') return { answer: answer as Settled<K>, owner };
+      } catch (error) {
+        this.#failed(hook, owner, error);
+        return { answer: denial, owner };
+      }
+    }
+    return { answer: 'ignore', owner: undefined };
+  }
+
   /**
    * Hands a value down the chain. `step` calls one listener with the value so far; `merge` takes its
    * answer in and says what the value is now, or `undefined` to end the chain there (dropped).

@@ -65,6 +65,13 @@ export type AuthAnswer =
     }
   | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
 
+/** By what a client can be banned. */
+export interface BanSubject {
+  readonly clientId: string;
+  readonly usernames: readonly string[];
+  readonly address: string;
+}
+
 /** A message as hooks see it; core's Message is one. */
 export interface MessageView {
   readonly id: string;
@@ -104,11 +111,25 @@ export interface SubscriptionView {
   readonly isNew: boolean;
 }
 
+/** Whom a message goes to, as hooks see it; core's Route is one. */
+export interface RouteView {
+  readonly deliveries: readonly {
+    readonly session: { readonly clientId: string };
+    readonly qos: QoS;
+  }[];
+  /** Shared subscriptions: one member of each. */
+  readonly groups: readonly { readonly name: string; readonly filter: string }[];
+  /** Other workers, which have subscribers of their own. */
+  readonly peers: readonly { readonly peer: { readonly index: number } }[];
+}
+
 type Answer<T> = T | Promise<T>;
 
 export interface HookTable {
   // asked
   'tls_handshake.psk_lookup': (identity: string) => Buffer | 'ignore';
+  /** Only in zones with `enable_ban`. */
+  'client.check_ban': (subject: BanSubject) => 'banned' | 'ignore';
   'client.authenticate': (credentials: Credentials) => Answer<AuthVerdict | 'ignore'>;
   'client.enhanced_auth': (step: AuthStep) => Answer<AuthAnswer | 'ignore'>;
   'client.check_acl': (
@@ -142,6 +163,17 @@ export interface HookTable {
   'session.subscribed': (client: ClientInfo, subscription: SubscriptionView) => void;
   'session.unsubscribed': (client: ClientInfo, filter: string) => void;
   'session.terminated': (clientId: string, username: string | undefined, reason: string) => void;
+  /** Access control said no: to a publish, a subscription, a will. */
+  'client.denied': (client: ClientInfo, action: 'publish' | 'subscribe', topic: string) => void;
+  /** From a client or from inside, before anything is checked. `isRepeated`: QoS 2 that is here already. */
+  'message.received': (message: MessageView, isRepeated: boolean) => void;
+  /** Not accepted, with what the client is told where its version has a word for it. */
+  'message.refused': (message: MessageView, reasonCode: number, text: string) => void;
+  /** Accepted, as hooks have changed it, and about to go to those on its route. */
+  'message.routed': (message: MessageView, route: RouteView) => void;
+  'message.queued': (clientId: string, message: MessageView) => void;
+  /** Written to a client. `isAgain`: it may have had it before. */
+  'message.sent': (client: ClientInfo, message: MessageView, qos: QoS, isAgain: boolean) => void;
   'message.acked': (client: ClientInfo, message: MessageView) => void;
   'message.dropped': (
     message: MessageView,
@@ -155,16 +187,18 @@ export type ToldHook =
   | 'client.connected'
   | 'client.disconnected'
   | `session.${'created' | 'resumed' | 'subscribed' | 'unsubscribed' | 'terminated'}`
-  | 'message.acked'
-  | 'message.dropped';
+  | 'client.denied'
+  | `message.${'received' | 'refused' | 'routed' | 'queued' | 'sent' | 'acked' | 'dropped'}`;
 export type AskedHook =
   | 'tls_handshake.psk_lookup'
+  | 'client.check_ban'
   | 'client.authenticate'
   | 'client.enhanced_auth'
   | 'client.check_acl';
 
 export const hookNames: readonly HookName[] = [
   'tls_handshake.psk_lookup',
+  'client.check_ban',
   'client.authenticate',
   'client.enhanced_auth',
   'client.check_acl',
@@ -179,6 +213,12 @@ export const hookNames: readonly HookName[] = [
   'session.subscribed',
   'session.unsubscribed',
   'session.terminated',
+  'client.denied',
+  'message.received',
+  'message.refused',
+  'message.routed',
+  'message.queued',
+  'message.sent',
   'message.acked',
   'message.dropped',
 ];

@@ -1,7 +1,7 @@
 // Who may connect to a listener by address: `allow|deny <address, CIDR or all>`, in order. The first
 // rule that matches decides; when none does, the connection is accepted.
 
-import { BlockList, isIP } from 'node:net';
+import { addressBits, type AddressRange, isInRange, parseRange } from '#base/address-range';
 
 export interface AccessRule {
   readonly allow: boolean;
@@ -11,7 +11,7 @@ export interface AccessRule {
 interface Entry {
   readonly allow: boolean;
   /** Undefined: every address. */
-  readonly range: BlockList | undefined;
+  readonly range: AddressRange | undefined;
 }
 
 export class AccessRules {
@@ -23,29 +23,18 @@ export class AccessRules {
 
   /** `address` is an IP address as the socket tells it, or with IPv4-mapped IPv6 written as IPv4. */
   allows(address: string): boolean {
+    if (this.#entries.length === 0) return true;
+    const bits = addressBits(address);
     for (const { allow, range } of this.#entries) {
-      if (range === undefined || range.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) {
-        return allow;
-      }
+      if (range === undefined || (bits !== undefined && isInRange(bits, range))) return allow;
     }
     return true;
   }
 }
 
-function readRange(text: string): BlockList | undefined {
+function readRange(text: string): AddressRange | undefined {
   if (text === 'all') return undefined;
-  const slash = text.indexOf('/');
-  const address = slash < 0 ? text : text.slice(0, slash);
-  const version = isIP(address);
-  if (version === 0) {
-    throw new RangeError(`Cannot read access rule "${text}": want "all", an address or a CIDR`);
-  }
-  const widest = version === 4 ? 32 : 128;
-  const prefix = slash < 0 ? widest : Number(text.slice(slash + 1));
-  if (!Number.isInteger(prefix) || prefix < 0 || prefix > widest || text.endsWith('/')) {
-    throw new RangeError(`Cannot read access rule "${text}": want a prefix of 0 to ${widest}`);
-  }
-  const range = new BlockList();
-  range.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6');
-  return range;
+  const range = parseRange(text);
+  if (typeof range !== 'string') return range;
+  throw new RangeError(`Cannot read access rule "${text}": ${range}; "all" is everybody`);
 }

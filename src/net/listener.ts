@@ -41,6 +41,8 @@ export interface ListenerReport {
   readonly maxConns: number;
   /** One-word reasons of ended and refused connections since the start. */
   readonly shutdownCount: ReadonlyMap<string, number>;
+  /** It was told to let nobody in any more; connections that it had may be there. */
+  readonly isClosed?: boolean | undefined;
 }
 
 /** For a peer that does not read our goodbye, where no send timeout is set. */
@@ -168,6 +170,7 @@ export class Listener implements ListenerFace, AsyncDisposable {
       currentConns: this.currentConnections,
       maxConns: this.#settings.maxConnections,
       shutdownCount: this.shutdownCounts,
+      ...(this.#server === undefined ? { isClosed: true } : {}),
     };
   }
 

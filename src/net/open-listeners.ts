@@ -15,19 +15,23 @@ export interface WorkerListenerOptions {
   /** In place of the ports of the settings: where these say 0, all workers have the same. */
   readonly ports?: readonly number[] | undefined;
   readonly shares?: readonly ListenerShare[] | undefined;
+  /** By place: not opened now. */
+  readonly closed?: ReadonlySet<number> | undefined;
 }
 
 export async function openListeners(
   settings: Settings,
   shared: SharedListenerOptions,
-  { ports, shares }: WorkerListenerOptions = {},
+  { ports, shares, closed }: WorkerListenerOptions = {},
 ): Promise<Listener[]> {
   const listeners = settings.listeners.map((one, place) => {
     const port = ports?.[place] ?? one.port;
     return create({ ...one, port }, settings, { ...shared, share: shares?.[place] });
   });
   try {
-    for (const listener of listeners) await listener.start();
+    for (const [place, listener] of listeners.entries()) {
+      if (closed?.has(place) !== true) await listener.start();
+    }
   } catch (error) {
     for (const listener of listeners) await listener[Symbol.asyncDispose]();
     throw error;

@@ -1,106 +1,123 @@
-// The lists that management shows (connections, sessions, subscriptions) as plain rows, a page at a
-// time: reading a hundred thousand of them at once would hold up every client of the worker.
+// The lists of a worker (connections, sessions, subscriptions, routes) as management reads them: a slice
+// at a time, because a hundred thousand rows at once would hold up every client of the worker; and
+// where the n-th row is, without reading those before it. Putting workers together: list-reader.ts.
 
 import type { Broker } from '#core/broker';
-import type { Session } from '#core/session';
+import { type ListKind, type ListOrder, ordersOf } from './list-orders.ts';
+import type { Row } from './list-rows.ts';
 
-export type ListKind = 'connections' | 'sessions' | 'subscriptions';
-
-export type Row = Readonly<Record<string, string | number | boolean | undefined>>;
+export type { ListKind } from './list-orders.ts';
+export type { Row } from './list-rows.ts';
 
 export interface ListPage {
   readonly rows: readonly Row[];
-  /** Where the next page begins; undefined: there is none. */
-  readonly next: number | undefined;
+  /** Where the next slice begins; undefined: there is none. */
+  readonly next: string | undefined;
 }
 
-/** The whole list; `pageFrom` is asked until there is no next page. */
+export interface SliceBounds {
+  /** Exclusive. */
+  readonly to?: string | undefined;
+  readonly rowsMax?: number | undefined;
+  /** Only rows of this user. */
+  readonly username?: string | undefined;
+}
+
+export interface ListStart {
+  readonly total: number;
+  /** Undefined: there are not so many rows. */
+  readonly key: string | undefined;
+}
+
+export interface ListSamples {
+  /** In order, and about equally far from each other. */
+  readonly keys: readonly string[];
+  /** These are all there are. */
+  readonly isWhole: boolean;
+}
+
+/** The whole list; `sliceFrom` is asked until there is no next slice. */
 export async function allPages(
-  pageFrom: (from: number | undefined) => Promise<ListPage>,
+  sliceFrom: (from: string | undefined) => Promise<ListPage>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let from: number | undefined; ; ) {
-    const page: ListPage = await pageFrom(from);
-    rows.push(...page.rows);
-    if (page.next === undefined) return rows;
-    from = page.next;
+  for (let from: string | undefined; ; ) {
+    const slice: ListPage = await sliceFrom(from);
+    rows.push(...slice.rows);
+    if (slice.next === undefined) return rows;
+    from = slice.next;
   }
 }
 
-const pageRows = 1000;
-/** Lists that somebody has begun to read; the oldest is given up for one more. */
-const openMax = 32;
+/** Of a slice. */
+export const sliceRows: number = 1000;
+/** Entries that are looked at for it, shown or not. */
+const sliceEntries = 10_000;
+/** Time that it may take, looked at once for so many entries: some rows ask the disk. */
+const sliceMs = 5;
+const entriesPerLook = 32;
+const samplesMax = 64;
 
 export class Lists {
   readonly #broker: Broker;
-  readonly #open = new Map<number, Iterator<Row>>();
-  #next = 1;
+  readonly #orders: Readonly<Record<ListKind, ListOrder>>;
 
   constructor(broker: Broker) {
     this.#broker = broker;
+    this.#orders = ordersOf(broker);
   }
 
-  /** What comes and goes between two pages may be seen or not; nothing is seen twice. */
-  page(kind: ListKind, from: number | undefined): ListPage {
-    const rows = from === undefined ? rowsOf(this.#broker, kind) : this.#open.get(from);
-    if (from !== undefined) this.#open.delete(from);
-    if (rows === undefined) throw new RangeError(`Cannot go on with list ${from}: it is not open`);
-    const page: Row[] = [];
-    while (page.length < pageRows) {
-      const row = rows.next();
-      if (row.done === true) return { rows: page, next: undefined };
-      page.push(row.value);
+  /** What comes and goes between two slices may be seen or not; nothing is seen twice. */
+  page(kind: ListKind, from = '', bounds: SliceBounds = {}): ListPage {
+    const { to, username } = bounds;
+    const rowsMax = Math.min(bounds.rowsMax ?? sliceRows, sliceRows);
+    const { clock } = this.#broker.core;
+    const untilMs = clock.monotonicMs() + sliceMs;
+    const rows: Row[] = [];
+    let next: string | undefined;
+    let seen = 0;
+    this.#orders[kind].visit(from, (key, rowOf) => {
+      if (to !== undefined && key >= to) return false;
+      const isLate = seen % entriesPerLook === entriesPerLook - 1 && clock.monotonicMs() > untilMs;
+      if (rows.length >= rowsMax || seen >= sliceEntries || isLate) {
+        next = key;
+        return false;
+      }
+      seen++;
+      const row = rowOf?.();
+      if (row !== undefined && isOf(row, username)) rows.push(row);
+      return true;
+    });
+    return { rows, next };
+  }
+
+  /** How many rows there are, and which is the n-th. */
+  start(kind: ListKind, offset: number): ListStart {
+    const order = this.#orders[kind];
+    return { total: order.total(), key: order.keyAt(offset) };
+  }
+
+  /** Keys from one (included) to another (excluded), spread evenly. */
+  samples(kind: ListKind, from: string, to: string | undefined): ListSamples {
+    const order = this.#orders[kind];
+    const first = order.rank(from);
+    const count = (to === undefined ? order.total() : order.rank(to)) - first;
+    const taken = Math.min(count, samplesMax);
+    const keys: string[] = [];
+    for (let i = 0; i < taken; i++) {
+      const key = order.keyAt(first + Math.floor((i * count) / taken));
+      if (key !== undefined) keys.push(key);
     }
-    const next = this.#next++;
-    this.#open.set(next, rows);
-    const oldest = this.#open.keys().next().value;
-    if (this.#open.size > openMax && oldest !== undefined) this.#open.delete(oldest);
-    return { rows: page, next };
+    return { keys, isWhole: count <= samplesMax };
+  }
+
+  /** How many rows are before each of these keys. */
+  ranks(kind: ListKind, keys: readonly string[]): number[] {
+    const order = this.#orders[kind];
+    return keys.map((key) => order.rank(key));
   }
 }
 
-function rowsOf(broker: Broker, kind: ListKind): Iterator<Row> {
-  if (kind === 'connections') return connectionRows(broker);
-  return kind === 'sessions' ? sessionRows(broker) : subscriptionRows(broker);
-}
-
-function* connectionRows(broker: Broker): Generator<Row> {
-  for (const { publisher } of broker.channels()) yield { ...publisher };
-}
-
-function* sessionRows({ core }: Broker): Generator<Row> {
-  for (const session of core.sessions.values()) yield sessionRow(session);
-}
-
-function sessionRow(session: Session): Row {
-  const { out } = session;
-  return {
-    clientId: session.clientId,
-    username: session.username,
-    isConnected: session.isConnected,
-    cleanStart: session.cleanStart,
-    createdAtMs: session.createdAtMs,
-    expirySeconds: session.expirySeconds,
-    subscriptions: session.subscriptions.size,
-    inflight: out.window.inflight.size,
-    queued: out.queue.length,
-    dropped: out.queue.dropped,
-    awaitingRel: session.awaitingRel.size,
-    delivered: out.delivered,
-    enqueued: out.enqueued,
-  };
-}
-
-function* subscriptionRows({ core }: Broker): Generator<Row> {
-  for (const { clientId, subscriptions } of core.sessions.values()) {
-    for (const {
-      filter,
-      qos,
-      noLocal,
-      retainAsPublished,
-      retainHandling,
-    } of subscriptions.values()) {
-      yield { clientId, filter, qos, noLocal, retainAsPublished, retainHandling };
-    }
-  }
+function isOf(row: Row, username: string | undefined): boolean {
+  return username === undefined || row['username'] === username;
 }

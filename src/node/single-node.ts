@@ -5,24 +5,37 @@ import { systemClock } from '#base/clock';
 import type { Logger } from '#base/log';
 import type { Settings } from '#config/settings';
 import { Broker } from '#core/broker';
-import type { Listener } from '#net/listener';
-import { openListeners } from '#net/open-listeners';
 import { DurableStore } from '#store/durable-store';
 import { openLmdb } from '#store/lmdb/open';
 import { Alone } from '#cluster/alone';
+import { Doors } from './doors.ts';
 import { IntegrationThread } from './integration-thread.ts';
 import { allPages, type ListKind, Lists, type Row } from './lists.ts';
-import type { NodeFace } from './node-face.ts';
+import { AskingHere } from './asking-here.ts';
+import type { BeforeListening, NodeFace } from './node-face.ts';
 import { closeInOrder } from './shutdown.ts';
 import { storeOptions } from './store-options.ts';
 import { watchStore } from './store-watch.ts';
 import { threadStatus } from './thread-status.ts';
 
-export async function startSingleNode(settings: Settings, log: Logger): Promise<NodeFace> {
+export async function startSingleNode(
+  settings: Settings,
+  log: Logger,
+  before: BeforeListening = async () => undefined,
+): Promise<NodeFace> {
   const { broker, store } = await openStoredBroker(settings, log);
-  let listeners: Listener[];
+  const doors = new Doors();
+  let ports: readonly number[] = [];
+  const asking = new AskingHere({
+    broker,
+    listeners: () => doors.reports(),
+    keepClosed: (places) => doors.keepClosed(places),
+    // Its log is that of the control thread, whose level has been set.
+    setLogLevel: () => undefined,
+  });
   try {
-    listeners = await openListeners(settings, {
+    await before(asking, store);
+    ports = await doors.open(settings, {
       log: log.child({ part: 'net' }),
       accept: (transport, face) => broker.accept(transport, face),
       pskLookup: (identity) => broker.pskOf(identity),
@@ -35,18 +48,21 @@ export async function startSingleNode(settings: Settings, log: Logger): Promise<
   const lists = new Lists(broker);
   const integration = new IntegrationThread({ clock: systemClock, log });
   return {
-    ports: listeners.map(({ boundPort }) => boundPort ?? 0),
+    ports,
     alarms: core.alarms,
     metrics: () => core.metrics.snapshot(),
     stats: () => core.stats.snapshot(),
+    histograms: () => core.metrics.histograms(),
     list: async (kind) => ({ answers: [['worker 0', await allRows(lists, kind)]], missing: [] }),
     threads: async () => ({ answers: [['control', threadStatus()]], missing: [] }),
     integration,
-    kick: async (clientId) => broker.kick(clientId),
+    records: store,
+    tables: () => store.counts(),
+    workers: asking,
     failed: new Promise(() => undefined),
     async stop() {
       await integration[Symbol.asyncDispose]();
-      await closeInOrder(listeners, broker, store, log);
+      await closeInOrder(doors.all, broker, store, log);
     },
   };
 }

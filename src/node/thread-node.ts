@@ -8,6 +8,7 @@ import type { RootLogger } from '#base/log';
 import type { Settings } from '#config/settings';
 import { Alarms } from '#core/alarms';
 import { SharedGroupMemory } from '#core/group-memory';
+import type { HistogramCounts } from '#core/histograms';
 import { NodeMetrics } from '#core/node-metrics';
 import { SharedCounters, sharedCounters } from '#core/shared-counters';
 import { Stats } from '#core/stats';
@@ -18,7 +19,8 @@ import type { LmdbEngine } from '#store/lmdb/engine';
 import { openLmdb } from '#store/lmdb/open';
 import { Table } from '#store/table';
 import { IntegrationThread } from './integration-thread.ts';
-import type { NodeFace } from './node-face.ts';
+import type { Asking } from './asking.ts';
+import type { BeforeListening, NodeFace, NodeRecords } from './node-face.ts';
 import { storeOptions } from './store-options.ts';
 import { threadStatus } from './thread-status.ts';
 import { WorkerThread } from './worker-thread.ts';
@@ -31,6 +33,7 @@ const sharing: ReadonlySet<NodeJS.Platform> = new Set(['linux', 'freebsd', 'suno
 export async function startThreadNode(
   wanted: Settings,
   log: RootLogger,
+  before: BeforeListening = async () => undefined,
   entry: URL = new URL('worker.ts', import.meta.url),
 ): Promise<NodeFace> {
   const settings = withWorkers(wanted, log);
@@ -47,7 +50,7 @@ export async function startThreadNode(
       };
       const node = new ThreadNode(settings, log, engine, memory, spawn);
       try {
-        await node.start();
+        await node.start(before);
       } catch (error) {
         await node.end();
         throw error;
@@ -108,6 +111,7 @@ class ThreadNode implements NodeFace {
   readonly #workers: Workers;
   readonly #stats: Stats;
   readonly #metrics: NodeMetrics;
+  readonly #isOneWorker: boolean;
   #ports: readonly number[] = [];
 
   constructor(
@@ -132,6 +136,7 @@ class ThreadNode implements NodeFace {
       isShared: true,
       onFault: (error) => log.error('store.fault', { error: describeError(error) }),
     });
+    this.#isOneWorker = count === 1;
     this.#stats = new Stats(counters.stats, count);
     this.#metrics = new NodeMetrics(counters.allCounts(), this.#stats);
     this.alarms = new Alarms(systemClock, log);
@@ -149,8 +154,10 @@ class ThreadNode implements NodeFace {
     });
   }
 
-  async start(): Promise<void> {
-    const { ports, sessions, wills } = await this.#workers.start();
+  async start(before: BeforeListening): Promise<void> {
+    const { ports, sessions, wills } = await this.#workers.start(() =>
+      before(this.workers, this.records),
+    );
     this.#ports = ports;
     this.#countRetained();
     const retained = this.#stats.count('retained');
@@ -171,8 +178,13 @@ class ThreadNode implements NodeFace {
     return this.#stats.snapshot();
   }
 
-  /** Every worker retains, and none of them sees what the others are about to. */
+  histograms(): HistogramCounts[] {
+    return this.#metrics.histograms();
+  }
+
+  /** Every worker retains, and none of them sees what the others are about to; one alone counts itself. */
   #countRetained(): void {
+    if (this.#isOneWorker) return;
     this.#engine.renew();
     const count = retainedTables.reduce((sum, table) => sum + this.#engine.count(table), 0);
     this.#stats.set('retained', count);
@@ -183,7 +195,7 @@ class ThreadNode implements NodeFace {
   }
 
   async threads(deadlineMs: number): ReturnType<NodeFace['threads']> {
-    const { answers, missing } = await this.#workers.statuses(deadlineMs);
+    const { answers, missing } = await this.workers.everywhere('status', [], deadlineMs);
     if (!this.integration.isRunning) {
       return { answers: [['control', threadStatus()], ...answers], missing };
     }
@@ -195,8 +207,16 @@ class ThreadNode implements NodeFace {
     };
   }
 
-  kick(clientId: string): Promise<boolean> {
-    return this.#workers.kick(clientId);
+  get records(): NodeRecords {
+    return this.#store;
+  }
+
+  tables(): Readonly<Record<string, number>> {
+    return this.#store.counts();
+  }
+
+  get workers(): Asking {
+    return this.#workers.asking;
   }
 
   async stop(): Promise<void> {

@@ -7,11 +7,13 @@ import type { RelayedLine } from '#base/log-relay';
 import type { AlarmDetails } from '#core/alarms';
 import type { ClaimRequest } from '#core/peers-port';
 import type { GivenUp, GiveUp } from '#cluster/registry';
-import type { ListKind, ListPage } from './lists.ts';
-import type { ThreadStatus } from './thread-status.ts';
+import type { ReportName, Reports } from './place.ts';
+import type { Verbs } from './verbs.ts';
 
-/** What a worker is asked. */
-export type WorkerCalls = {
+/** What a worker is asked: to live as part of the node, and what management wants (verbs.ts). */
+export type WorkerCalls = Verbs & LifeCalls;
+
+export type LifeCalls = {
   /** Takes up stored sessions: its share at the start, or those that its predecessor owned. */
   restore: (ids: readonly string[] | undefined) => { readonly clientIds: readonly string[] };
   granted: (no: number) => void;
@@ -29,10 +31,6 @@ export type WorkerCalls = {
   begin: (isFirst: boolean) => number;
   /** Opens the listeners, at these ports where they are given; answers the ports. */
   listen: (ports: readonly number[] | undefined) => Promise<readonly number[]>;
-  /** A page of a list; `from` is the answer of the page before. */
-  list: (kind: ListKind, from: number | undefined) => ListPage;
-  kick: (clientId: string) => boolean;
-  status: () => ThreadStatus;
   /** Nobody new, everybody told; resolves when all have left and the store has everything. */
   stop: () => Promise<void>;
 };
@@ -43,4 +41,5 @@ export type ControlCalls = {
   release: (clientId: string) => void;
   log: (lines: readonly RelayedLine[]) => void;
   alarm: (change: 'raised' | 'cleared', name: string, details: AlarmDetails) => void;
+  report: (name: ReportName, value: Reports[ReportName]) => void;
 };

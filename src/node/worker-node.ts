@@ -15,12 +15,13 @@ import type { Peers } from '#core/peers-port';
 import { SharedCounters } from '#core/shared-counters';
 import { Stats } from '#core/stats';
 import type { Store } from '#core/store-port';
+import type { ListenerReport } from '#net/listener';
 import { Alone } from '#cluster/alone';
 import type { ClaimAnswer } from '#cluster/registry';
 import { WorkerPeers } from '#cluster/worker-peers';
 import { homeOf } from './home.ts';
-import { Lists } from './lists.ts';
-import { threadStatus } from './thread-status.ts';
+import type { Place } from './place.ts';
+import { verbsOf } from './verbs.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
 export interface WorkerNodeOptions {
@@ -36,6 +37,9 @@ export interface WorkerNodeOptions {
   /** To the control thread. */
   readonly port: MessagePort;
   readonly listen: WorkerCalls['listen'];
+  readonly listeners: () => readonly ListenerReport[];
+  readonly keepClosed: Place['keepClosed'];
+  readonly setLogLevel: Place['setLogLevel'];
   readonly stop: () => Promise<void>;
 }
 
@@ -89,8 +93,8 @@ export class WorkerNode {
   }
 
   #ours(): WorkerCalls {
-    const { listen, stop } = this.#options;
-    const lists = new Lists(this.broker);
+    const { listen, stop, listeners, keepClosed, setLogLevel } = this.#options;
+    const { broker } = this;
     const answer = (no: number, refusal?: Error): void => {
       const waiting = this.#answers.get(no);
       this.#answers.delete(no);
@@ -106,10 +110,14 @@ export class WorkerNode {
       peerDown: (index) => this.#withPeers().peerDown(index),
       begin: (isFirst) => this.#begin(isFirst),
       listen,
-      list: (kind, from) => lists.page(kind, from),
-      kick: (clientId) => this.broker.kick(clientId),
-      status: threadStatus,
       stop,
+      ...verbsOf({
+        broker,
+        listeners,
+        keepClosed,
+        setLogLevel,
+        report: (name, value) => this.calls.tell('report', [name, value]),
+      }),
     };
   }
 

@@ -7,12 +7,11 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#base/clock';
 import { createLog, type RootLogger } from '#base/log';
 import { relayLog, type RelayedLine } from '#base/log-relay';
-import type { Listener } from '#net/listener';
 import { ListenerShare } from '#net/listener-share';
-import { openListeners } from '#net/open-listeners';
 import { DurableStore } from '#store/durable-store';
 import type { LmdbSeat } from '#store/lmdb/engine';
 import { joinLmdb } from '#store/lmdb/join';
+import { Doors } from './doors.ts';
 import { closeInOrder } from './shutdown.ts';
 import { watchStore } from './store-watch.ts';
 import type { WorkerData } from './worker-data.ts';
@@ -30,7 +29,7 @@ const store = new DurableStore(joinLmdb(seat), {
   // What the last process did not clear away is cleared by the control thread.
   isReaping: false,
 });
-let listeners: Listener[] = [];
+const doors = new Doors();
 export const node: WorkerNode = new WorkerNode({
   index,
   workers,
@@ -42,6 +41,9 @@ export const node: WorkerNode = new WorkerNode({
   groups,
   port,
   listen,
+  listeners: () => doors.reports(),
+  keepClosed: (places) => doors.keepClosed(places),
+  setLogLevel: (level) => log.setLevel(level),
   stop,
 });
 node.calls.tell('log', [early]);
@@ -69,7 +71,7 @@ function openWorkerLog(): RootLogger {
 
 async function listen(ports: readonly number[] | undefined): Promise<readonly number[]> {
   const { broker } = node;
-  listeners = await openListeners(
+  const open = await doors.open(
     settings,
     {
       log: log.child({ part: 'net' }),
@@ -81,10 +83,10 @@ async function listen(ports: readonly number[] | undefined): Promise<readonly nu
   );
   // Otherwise written at a regular exit only; what workers load control does not.
   flushCompileCache();
-  return listeners.map(({ boundPort }) => boundPort ?? 0);
+  return open;
 }
 
 async function stop(): Promise<void> {
-  await closeInOrder(listeners, node.broker, store, log);
+  await closeInOrder(doors.all, node.broker, store, log);
   await log[Symbol.asyncDispose]();
 }

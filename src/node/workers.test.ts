@@ -295,8 +295,8 @@ test('a client is kicked where it is', async (t) => {
   const made = await started(t);
   made.worker(2).calls.tell('claim', [1, { ...request, clientId: 'x' }]);
   await made.take();
-  assert.equal(await made.workers.kick('x'), true);
-  assert.equal(await made.workers.kick('nobody'), false);
+  assert.equal(await made.workers.asking.atClient('x', 'kick', ['x']), true);
+  assert.equal(await made.workers.asking.atClient('nobody', 'kick', ['nobody']), undefined);
   assert.deepEqual(await made.take(), ['2.0 kick x']);
 });
 
@@ -305,7 +305,7 @@ test('lists have the pages of all workers, and name who did not answer', async (
   const row = (clientId: string): { clientId: string } => ({ clientId });
   made.worker(0).answers.list = (_, from) =>
     from === undefined
-      ? { rows: [row('a')], next: 9 }
+      ? { rows: [row('a')], next: '9' }
       : { rows: [row(`b${from}`)], next: undefined };
   made.worker(1).answers.list = () => ({ rows: [row('c')], next: undefined });
   made.worker(2).answers.list = () => new Promise(() => undefined) as never;

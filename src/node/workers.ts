@@ -13,9 +13,9 @@ import type { RootLogger } from '#base/log';
 import type { Alarms } from '#core/alarms';
 import { StoreDamaged } from '#store/store-damaged';
 import { type GivenUp, type GiveUp, Registry } from '#cluster/registry';
+import { Asking } from './asking.ts';
 import { allPages, type ListKind, type Row } from './lists.ts';
 import { NodeAlarms } from './node-alarms.ts';
-import type { ThreadStatus } from './thread-status.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
 /** A worker that was started and has not been asked anything yet. */
@@ -65,6 +65,7 @@ const deathsMs = 60_000;
 
 export class Workers {
   readonly registry: Registry;
+  readonly asking: Asking;
   readonly #parts: WorkersParts;
   readonly #alarms: NodeAlarms;
   readonly #seats: Seat[] = [];
@@ -84,6 +85,12 @@ export class Workers {
   constructor(parts: WorkersParts) {
     this.#parts = parts;
     this.#alarms = new NodeAlarms(parts.alarms);
+    this.asking = new Asking({
+      clock: parts.clock,
+      workers: () => this.#seats,
+      // Alone, a worker does not claim ids.
+      ownerOf: (clientId) => (parts.count === 1 ? 0 : this.registry.ownerOf(clientId)),
+    });
     this.registry = new Registry({
       clock: parts.clock,
       ask: (worker, order) => this.#ask(worker, order),
@@ -95,14 +102,17 @@ export class Workers {
     });
   }
 
-  /** Starts all, has them take up what the last process left, and opens the listeners. */
-  async start(): Promise<StartReport> {
+  /**
+   * Starts all, has them take up what the last process left, and opens the listeners; `before` that is
+   * the last moment in which nobody has been let in.
+   */
+  async start(before: () => Promise<void> = async () => undefined): Promise<StartReport> {
     const { count } = this.#parts;
     for (let index = 0; index < count; index++) this.#seats.push(this.#seat(index));
     // A worker that dies at the start says why; those who called it only that it is gone.
     const died = Promise.withResolvers<never>();
     this.#onDeath = died.reject;
-    const all = this.#startAll().catch((error: unknown) => {
+    const all = this.#startAll(before).catch((error: unknown) => {
       // Its port closes a moment before its end is known.
       if (error instanceof CallError && error.code === 'call_closed') return died.promise;
       throw error;
@@ -112,7 +122,7 @@ export class Workers {
     return report;
   }
 
-  async #startAll(): Promise<StartReport> {
+  async #startAll(before: () => Promise<void>): Promise<StartReport> {
     const reports = await Promise.all(
       this.#seats.map(({ calls }) => calls.call('restore', [undefined], startMsMax)),
     ).catch((error: unknown) => {
@@ -125,6 +135,7 @@ export class Workers {
     const wills = await Promise.all(
       this.#seats.map((seat) => seat.calls.call('begin', [seat === this.#first], startMsMax)),
     );
+    await before();
     const ports = await this.#first.calls.call('listen', [undefined], startMsMax);
     this.#ports = ports;
     await Promise.all(
@@ -161,6 +172,7 @@ export class Workers {
         release: (clientId) => this.registry.release(index, clientId),
         log: (lines) => writeRelayed(log, lines),
         alarm: (change, name, details) => this.#alarms.onChange(index, change, name, details),
+        report: (name, value) => this.asking.reported(index, name, value),
       },
     });
     return calls;
@@ -314,6 +326,7 @@ export class Workers {
     const { index, calls } = seat;
     try {
       await calls.call('begin', [false], startMsMax);
+      await this.asking.prepare(seat);
       if (seat.isUp) this.registry.up(index, clientIds);
       await calls.call('listen', [this.#ports], startMsMax);
     } catch (error) {
@@ -331,22 +344,6 @@ export class Workers {
       this.#seats.map((seat) => [`worker ${seat.index}`, listOf(seat, kind, deadlineMs)] as const),
       { clock, deadlineMs },
     );
-  }
-
-  /** How each worker is doing, and who did not say. */
-  statuses(deadlineMs: number): Promise<Gathered<string, ThreadStatus>> {
-    return gather(
-      this.#seats.map(
-        ({ index, calls }) => [`worker ${index}`, calls.call('status', [], deadlineMs)] as const,
-      ),
-    );
-  }
-
-  /** Ends the connection of a client, wherever it is. */
-  async kick(clientId: string): Promise<boolean> {
-    const owner = this.registry.ownerOf(clientId) ?? (this.#parts.count === 1 ? 0 : undefined);
-    const seat = owner === undefined ? undefined : this.#seats[owner];
-    return seat === undefined ? false : seat.calls.call('kick', [clientId], answerMsMax);
   }
 
   async stop(): Promise<void> {

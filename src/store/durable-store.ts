@@ -87,6 +87,15 @@ export class DurableStore implements Store, AsyncDisposable {
     return this.#journal.pendingBytes;
   }
 
+  /** Of each table, what is on disk. */
+  counts(): Readonly<Record<string, number>> {
+    const { engine } = this.#journal;
+    engine.renew();
+    return Object.fromEntries(
+      Object.entries(Table).map(([name, table]) => [name, engine.count(table)]),
+    );
+  }
+
   createSession(head: SessionHead): SessionStore {
     const session = new SessionTables(this.#numbers.next(), this.#parts, false);
     session.update(head);

@@ -30,6 +30,11 @@ export class Framer {
     this.#maxBytes = maxBytes;
   }
 
+  /** The next byte begins a frame. */
+  get isClear(): boolean {
+    return this.#tail === null && !this.#isStopped;
+  }
+
   /** Throws ProtocolError for a length that is malformed or over the limit. */
   push(sink: FrameSink, bytes: Buffer, start: number, end: number): void {
     let at = start;

@@ -18,7 +18,7 @@ await brokerCommand(process.argv.slice(2), () => Promise.resolve(run));
 
 async function run({ settings, version, stopping, onReady }: RunOptions): Promise<void> {
   await using log = openLog(settings.log);
-  const node = await startThreadNode(settings, log, entry);
+  const node = await startThreadNode(settings, log, undefined, entry);
   obey();
   const open = settings.listeners.map(
     ({ kind, host }, i) => `mqtt:${kind} ${host}:${node.ports[i]}`,

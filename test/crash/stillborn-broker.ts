@@ -9,5 +9,10 @@ await brokerCommand(process.argv.slice(2), () => Promise.resolve(run));
 
 async function run({ settings }: RunOptions): Promise<void> {
   await using log = openLog(settings.log);
-  await startThreadNode(settings, log, new URL('./stillborn-worker.ts', import.meta.url));
+  await startThreadNode(
+    settings,
+    log,
+    undefined,
+    new URL('./stillborn-worker.ts', import.meta.url),
+  );
 }

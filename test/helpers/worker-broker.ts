@@ -104,6 +104,9 @@ export class WorkerBrokers {
       counters: this.#counters,
       groups: this.#groups,
       port: port2,
+      listeners: () => [],
+      keepClosed: async () => undefined,
+      setLogLevel: () => undefined,
       listen: async () => [],
       stop: async () => undefined,
     });

@@ -45,6 +45,8 @@ export function onlyListeners(...kinds: readonly Kind[]): string[] {
   const shipped = ['tcp', 'ssl', 'ws', 'wss'] as const;
   return [
     'listener.tcp.internal=off',
+    'management.listener.http=off',
+    'dashboard.listener.http=off',
     ...shipped.map((kind) => {
       const where = kinds.includes(kind) ? '127.0.0.1:0' : 'off';
       return `listener.${kind}.external=${where}`;

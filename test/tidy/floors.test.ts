@@ -31,6 +31,8 @@ const packages = new Map([
   ['base', ['pino']],
   ['net', ['ws']],
   ['store', ['lmdb']],
+  ['admin', ['typebox', 'typebox/value']],
+  ['http', ['fastify']],
 ]);
 
 /** The one way up: the command line starts the broker in its own process when asked to. */

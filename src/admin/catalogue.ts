@@ -1,0 +1,84 @@
+// All operations, by owner: plugins add theirs when they are loaded and take them along. The faces read
+// the catalogue; none keeps a list of its own. Law: no two operations have the same route or command.
+
+import type { AnyOperation, CliFace } from './operation.ts';
+
+export interface Command {
+  readonly operation: AnyOperation;
+  readonly face: CliFace<unknown, unknown>;
+}
+
+export class Catalogue {
+  readonly #byOwner = new Map<string, readonly AnyOperation[]>();
+  readonly #listeners: (() => void)[] = [];
+
+  /** `owner`: the plugin, as it is listed. */
+  add(owner: string, operations: readonly AnyOperation[]): void {
+    const taken = new Set(this.all().flatMap(namesOf));
+    for (const name of operations.flatMap(namesOf)) {
+      if (taken.has(name)) throw new TypeError(`Cannot add "${name}" of ${owner}: it exists`);
+      taken.add(name);
+    }
+    this.#byOwner.set(owner, [...(this.#byOwner.get(owner) ?? []), ...operations]);
+    this.#changed();
+  }
+
+  remove(owner: string): void {
+    if (this.#byOwner.delete(owner)) this.#changed();
+  }
+
+  /** Owner by owner in the order of their names, and within one in the order they were added. */
+  all(): readonly AnyOperation[] {
+    return [...this.#byOwner]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([, operations]) => operations);
+  }
+
+  commands(): readonly Command[] {
+    return this.all().flatMap((operation) =>
+      facesOf(operation).map((face) => ({ operation, face })),
+    );
+  }
+
+  /** Called after each change. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export function facesOf({ cli }: AnyOperation): readonly CliFace<unknown, unknown>[] {
+  if (cli === undefined) return [];
+  return Array.isArray(cli) ? cli : [cli as CliFace<unknown, unknown>];
+}
+
+/** Its route, `GET /api/v3/nodes/:`, and its commands. */
+function namesOf(operation: AnyOperation): string[] {
+  const { http } = operation;
+  const base = http?.root === true ? '' : '/api/v3';
+  const route = http && `${http.method} ${base}${http.path.replaceAll(/:[^/]+/g, ':')}`;
+  const words = facesOf(operation).map((face) => face.words);
+  return route === undefined ? words : [route, ...words];
+}
+
+export interface IndexEntry {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly descr: string;
+}
+
+/** What `GET /` answers on a port. */
+export function serviceIndex(
+  operations: readonly AnyOperation[],
+  port: 'management' | 'dashboard',
+): IndexEntry[] {
+  return operations.flatMap(({ name, descr, http }) => {
+    if (http === undefined || http.root === true) return [];
+    if (http.port === 'dashboard' && port !== 'dashboard') return [];
+    return [{ name, method: http.method, path: http.indexPath ?? http.path, descr }];
+  });
+}

@@ -1,0 +1,177 @@
+// Runs one command line against the catalogue and prints what comes of it: text as the tool has always
+// printed it, or one JSON document. Exit codes: 0 done, or the usage of a known command; 1 it failed, or
+// nobody knows the command. Law: only a failure of our own is called one; whatever the world did is said
+// in the words of its operation.
+
+import { describeError } from '#base/errors';
+import type { Logger } from '#base/log';
+import { fullUsage, groupUsage, type UsageGroup } from '#base/usage-text';
+import type { Catalogue } from './catalogue.ts';
+import { checkParams } from './check-params.ts';
+import { type Parsed, parseCommand } from './console-parse.ts';
+import { usageGroups } from './console-usage.ts';
+import { OperatingError } from './failures.ts';
+import { type Caller, Page } from './operation.ts';
+
+export interface CommandLine {
+  readonly args: readonly string[];
+  readonly isJson: boolean;
+}
+
+/** Where it prints. Each waits until whoever reads has room. */
+export interface Screen {
+  out(text: string): Promise<void>;
+  err(text: string): Promise<void>;
+}
+
+export interface ConsoleParts {
+  readonly catalogue: Catalogue;
+  /** The name of the node. */
+  readonly node: string;
+  readonly log: Logger;
+}
+
+type Run = Extract<Parsed, { readonly kind: 'run' }>;
+
+export class Console {
+  readonly #parts: ConsoleParts;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers the exit code. */
+  async run(line: CommandLine, caller: Caller, screen: Screen): Promise<number> {
+    const commands = this.#parts.catalogue.commands();
+    const parsed = parseCommand(commands, line.args);
+    const groups = usageGroups(commands);
+    if (parsed.kind === 'run') return this.#perform(parsed, groups, line, caller, screen);
+    if (line.isJson && parsed.kind !== 'help') {
+      const words = line.args.join(' ');
+      const why = parsed.kind === 'unknown' ? 'unknown command' : 'wrong arguments';
+      const code = parsed.kind === 'unknown' ? 404 : 108;
+      return refuse(screen, code, `Cannot run "${words}": ${why}`);
+    }
+    const { text, exitCode } = usageFor(parsed, groups);
+    await screen.out(
+      line.isJson ? `${JSON.stringify({ usage: text.split('\n') })}\n` : `${text}\n`,
+    );
+    return exitCode;
+  }
+
+  async #perform(
+    parsed: Run,
+    groups: readonly UsageGroup[],
+    line: CommandLine,
+    caller: Caller,
+    screen: Screen,
+  ): Promise<number> {
+    const { command, group } = parsed;
+    const { operation, face } = command;
+    let params: Record<string, unknown> = {};
+    try {
+      params = checkParams(operation.params, parsed.raw);
+    } catch (error) {
+      if (!(error instanceof OperatingError)) throw error;
+      if (line.isJson) return refuse(screen, error.code, error.message);
+      await screen.err(`${error.message}\n`);
+      await screen.out(`${usageFor({ kind: 'wrong', group }, groups).text}\n`);
+      return 0;
+    }
+    try {
+      const result = await operation.run(params, caller);
+      const pages = pagesOf(result, async (page) => {
+        if (caller.signal.aborted || '_page' in parsed.raw) return undefined;
+        return operation.run({ ...params, _page: page }, caller);
+      });
+      if (line.isJson) await printJson(result, pages, screen);
+      else for await (const page of pages) await printText(face.print(page, params), screen);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof OperatingError)) return this.#fail(line, caller, error, screen);
+      if (line.isJson) return refuse(screen, error.code, error.message);
+      const text = face.printFailure?.(error, params);
+      if (text === undefined) await screen.err(`${error.message}\n`);
+      else await printText(text, screen);
+      return 1;
+    }
+  }
+
+  async #fail(
+    { args }: CommandLine,
+    caller: Caller,
+    error: unknown,
+    screen: Screen,
+  ): Promise<number> {
+    // Ended by whoever waited for it.
+    if (caller.signal.aborted) throw error;
+    const { log, node } = this.#parts;
+    const reason = describeError(error);
+    // Not its arguments: one of them may be a password.
+    log.error('command.failed', { command: args.slice(0, 2).join(' '), error: reason });
+    await screen.err(`RPC to ${node} error: ${reason}\n`);
+    return 1;
+  }
+}
+
+async function refuse(screen: Screen, code: number, message: string): Promise<number> {
+  await screen.out(`${JSON.stringify({ code, message })}\n`);
+  return 1;
+}
+
+function usageFor(
+  parsed: Exclude<Parsed, { readonly kind: 'run' }>,
+  groups: readonly UsageGroup[],
+): { readonly text: string; readonly exitCode: number } {
+  const name = parsed.kind === 'unknown' ? undefined : parsed.group;
+  const group = groups.find((one) => one.name === name);
+  if (group !== undefined) return { text: groupUsage(group), exitCode: 0 };
+  const isFound = parsed.kind === 'help' && name === undefined;
+  return { text: fullUsage(groups), exitCode: isFound ? 0 : 1 };
+}
+
+/** A result that is a page, and all that follow; any other alone. */
+async function* pagesOf(
+  result: unknown,
+  pageAt: (page: number) => Promise<unknown>,
+): AsyncGenerator<unknown> {
+  yield result;
+  for (let last = result; last instanceof Page; ) {
+    if (last.rows.length === 0 || last.page * last.limit >= last.count) return;
+    last = await pageAt(last.page + 1);
+    if (last instanceof Page) yield last;
+  }
+}
+
+async function printText(text: string | AsyncIterable<string>, screen: Screen): Promise<void> {
+  if (typeof text !== 'string') {
+    for await (const piece of text) await printText(piece, screen);
+  } else if (text !== '') {
+    await screen.out(`${text}\n`);
+  }
+}
+
+/** Pages and pieces become one array, printed as it comes. */
+async function printJson(
+  result: unknown,
+  pages: AsyncIterable<unknown>,
+  screen: Screen,
+): Promise<void> {
+  const pieces = result instanceof Page ? pages : isStream(result) ? result : undefined;
+  if (pieces === undefined) {
+    await screen.out(`${JSON.stringify(result ?? null)}\n`);
+    return;
+  }
+  let before = '[';
+  for await (const piece of pieces) {
+    const rows: readonly unknown[] = piece instanceof Page ? piece.rows : [piece];
+    if (rows.length === 0) continue;
+    await screen.out(`${before}${rows.map((row) => JSON.stringify(row)).join(',\n')}`);
+    before = ',\n';
+  }
+  await screen.out(before === '[' ? '[]\n' : ']\n');
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

@@ -1,0 +1,163 @@
+// Plugins: which there are, and switching them on and off.
+
+import { Type } from 'typebox';
+import type { ConfigStore } from '../config-store.ts';
+import { OperatingError } from '../failures.ts';
+import { nodeName, nodeParams } from '../node-params.ts';
+import { type AnyOperation, define } from '../operation.ts';
+import { noParams } from '../paging.ts';
+import type { AdminParts } from '../parts.ts';
+import { PluginList, type PluginRow } from '../plugin-list.ts';
+import { checkNode } from '../this-node.ts';
+
+const pluginRow = Type.Object({
+  name: Type.String(),
+  version: Type.String({ description: 'v<major>.<minor>.<patch>' }),
+  description: Type.String(),
+  active: Type.Boolean(),
+  type: Type.String({ description: 'auth, protocol, backend, bridge or feature' }),
+});
+const plugin = Type.String({ minLength: 1, description: 'The name of the plugin' });
+
+export function pluginOperations(parts: AdminParts, configs: ConfigStore): AnyOperation[] {
+  const plugins = new PluginList(parts, (name) => changedKeys(configs, name));
+  return [...listing(parts, plugins), ...onNode(parts, plugins), ...everywhere(plugins)];
+}
+
+interface NodePlugins {
+  readonly node: string;
+  readonly plugins: readonly PluginRow[];
+}
+
+function listing({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
+  return [
+    define({
+      name: 'list_all_plugins',
+      descr: 'List all plugins in the cluster',
+      tag: 'Plugins',
+      http: { method: 'GET', path: '/plugins', indexPath: '/plugins/' },
+      cli: {
+        words: 'plugins list',
+        args: [],
+        descr: 'Show loaded plugins',
+        print: (nodes: NodePlugins[]) => linesOf(nodes.flatMap((one) => one.plugins)),
+      },
+      params: noParams,
+      result: Type.Array(Type.Object({ node: Type.String(), plugins: Type.Array(pluginRow) })),
+      run: () => [{ node: settings.node.name, plugins: plugins.rows() }],
+    }),
+    define({
+      name: 'list_node_plugins',
+      descr: 'List all plugins on a node',
+      tag: 'Plugins',
+      http: { method: 'GET', path: '/nodes/:node/plugins', indexPath: '/nodes/:node/plugins/' },
+      params: nodeParams,
+      result: Type.Array(pluginRow),
+      run({ node }) {
+        checkNode(settings, node);
+        return plugins.rows();
+      },
+    }),
+  ];
+}
+
+const verbs = {
+  load: 'Load a plugin',
+  unload: 'Unload a plugin',
+  reload: 'Reload a plugin',
+} as const;
+type Verb = keyof typeof verbs;
+
+function onNode({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
+  return (Object.keys(verbs) as Verb[]).map((verb) =>
+    define({
+      name: `${verb}_plugin`,
+      descr: verbs[verb],
+      tag: 'Plugins',
+      http: { method: 'PUT', path: `/nodes/:node/plugins/:plugin/${verb}` },
+      params: Type.Object({ node: nodeName, plugin }),
+      async run(params) {
+        checkNode(settings, params.node);
+        await plugins[verb](params.plugin);
+      },
+    }),
+  );
+}
+
+interface Words {
+  readonly help: string;
+  readonly done: (name: string) => string;
+  readonly failed: (failure: OperatingError) => string;
+}
+
+const words: Readonly<Record<Verb, Words>> = {
+  load: {
+    help: 'Load plugin',
+    done: (name) => `Start apps: [${name}]\nPlugin ${name} loaded successfully.`,
+    failed: (failure) => `load plugin error: ${reasonOf(failure)}`,
+  },
+  unload: {
+    help: 'Unload plugin',
+    done: (name) => `Plugin ${name} unloaded successfully.`,
+    failed: (failure) => {
+      const reason = reasonOf(failure);
+      return reason.startsWith('Plugin ') ? reason : `unload plugin error: ${reason}`;
+    },
+  },
+  reload: {
+    help: 'Reload plugin',
+    done: (name) => `Plugin ${name} reloaded successfully.`,
+    failed: (failure) => `Reload plugin error: ${reasonOf(failure, 'plugin_not_exist')}`,
+  },
+};
+
+/** The command line knows short words for what does not exist. */
+function reasonOf({ status, message }: OperatingError, unknown = 'not_found'): string {
+  return status === 404 ? unknown : message;
+}
+
+/** On all nodes of the cluster: on this one. */
+function everywhere(plugins: PluginList): AnyOperation[] {
+  return (Object.keys(verbs) as Verb[]).map((verb) =>
+    define({
+      name: `${verb}_plugin`,
+      descr: `${verbs[verb]} in the cluster`,
+      tag: 'Plugins',
+      http: { method: 'PUT', path: `/plugins/:plugin/${verb}` },
+      cli: {
+        words: `plugins ${verb}`,
+        args: ['plugin'],
+        descr: words[verb].help,
+        print: (_done, params) => words[verb].done(params.plugin),
+        printFailure: (failure) => words[verb].failed(failure),
+      },
+      params: Type.Object({ plugin }),
+      async run(params) {
+        await plugins[verb](params.plugin);
+      },
+    }),
+  );
+}
+
+function linesOf(rows: readonly PluginRow[]): string {
+  return rows
+    .map(
+      ({ name, version, description, active }) =>
+        `Plugin(${name}, version=${version}, description=${description}, active=${active})`,
+    )
+    .join('\n');
+}
+
+/** What the files say of a plugin that is not what it runs with. */
+function changedKeys(configs: ConfigStore, plugin: string): string[] {
+  try {
+    configs.check();
+  } catch (cause) {
+    if (!(cause instanceof OperatingError)) throw cause;
+    throw new OperatingError('failed', `parse_config_file_failed: ${cause.message}`, { cause });
+  }
+  return configs
+    .values()
+    .filter(({ app, running, next }) => app === plugin && running?.text !== next?.text)
+    .map(({ key }) => key);
+}

@@ -1,0 +1,60 @@
+// The same as asking.ts in one thread: the only worker is this one.
+
+import { describeError } from '#base/errors';
+import type { Gathered } from '#base/gather';
+import type { Upheld, WorkersFace } from './node-face.ts';
+import type { Place, ReportName, Reports } from './place.ts';
+import { type VerbAnswer, type VerbArgs, type VerbName, type Verbs, verbsOf } from './verbs.ts';
+
+type Listener = (value: never, worker: number) => void;
+
+export class AskingHere implements WorkersFace {
+  readonly #verbs: Verbs;
+  readonly #listeners = new Map<ReportName, Listener[]>();
+
+  constructor(place: Omit<Place, 'report'>) {
+    this.#verbs = verbsOf({
+      ...place,
+      report: (name, value) => {
+        for (const listener of this.#listeners.get(name) ?? []) listener(value as never, 0);
+      },
+    });
+  }
+
+  async anywhere<V extends VerbName>(verb: V, args: VerbArgs<V>): Promise<VerbAnswer<V>> {
+    const run = this.#verbs[verb] as (...args: VerbArgs<V>) => unknown;
+    return (await run(...args)) as VerbAnswer<V>;
+  }
+
+  atClient<V extends VerbName>(
+    _clientId: string,
+    verb: V,
+    args: VerbArgs<V>,
+  ): Promise<VerbAnswer<V> | undefined> {
+    return this.anywhere(verb, args);
+  }
+
+  async everywhere<V extends VerbName>(
+    verb: V,
+    args: VerbArgs<V>,
+  ): Promise<Gathered<string, VerbAnswer<V>>> {
+    try {
+      return { answers: [['worker 0', await this.anywhere(verb, args)]], missing: [] };
+    } catch (error) {
+      return { answers: [], missing: [['worker 0', describeError(error)]] };
+    }
+  }
+
+  async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void> {
+    await this.anywhere(verb, typeof args === 'function' ? args() : args);
+  }
+
+  onReport<N extends ReportName>(
+    name: N,
+    listener: (value: Reports[N], worker: number) => void,
+  ): void {
+    const listeners = this.#listeners.get(name) ?? [];
+    listeners.push(listener as Listener);
+    this.#listeners.set(name, listeners);
+  }
+}

@@ -1,0 +1,108 @@
+// Asking workers by verbs, and hearing what they report. Law: what is upheld holds in every worker that
+// lets anybody in: those that are there, and each successor before it listens.
+
+import { CallError, type Calls } from '#base/calls';
+import type { Clock } from '#base/clock';
+import { gather, type Gathered } from '#base/gather';
+import type { Upheld, WorkersFace } from './node-face.ts';
+import type { ReportName, Reports } from './place.ts';
+import type { VerbAnswer, VerbArgs, VerbName } from './verbs.ts';
+import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
+
+/** A worker that can be asked. */
+export interface Asked {
+  readonly index: number;
+  readonly calls: Calls<WorkerCalls, ControlCalls>;
+  readonly isUp: boolean;
+}
+
+export interface AskingParts {
+  readonly clock: Clock;
+  readonly workers: () => readonly Asked[];
+  /** Who has the session of a client; undefined: nobody. */
+  readonly ownerOf: (clientId: string) => number | undefined;
+}
+
+const answerMsMax = 10_000;
+
+type Listener = (value: never, worker: number) => void;
+
+export class Asking implements WorkersFace {
+  readonly #parts: AskingParts;
+  readonly #upheld = new Map<VerbName, () => readonly unknown[]>();
+  readonly #listeners = new Map<ReportName, Listener[]>();
+
+  constructor(parts: AskingParts) {
+    this.#parts = parts;
+  }
+
+  async atClient<V extends VerbName>(
+    clientId: string,
+    verb: V,
+    args: VerbArgs<V>,
+  ): Promise<VerbAnswer<V> | undefined> {
+    const owner = this.#parts.ownerOf(clientId);
+    const asked = owner === undefined ? undefined : this.#parts.workers()[owner];
+    return asked && ask(asked, verb, args, answerMsMax);
+  }
+
+  async anywhere<V extends VerbName>(verb: V, args: VerbArgs<V>): Promise<VerbAnswer<V>> {
+    const asked = this.#parts.workers().find(({ isUp }) => isUp);
+    if (asked === undefined) {
+      throw new CallError('call_closed', `Cannot ask for ${verb}: no worker is up`);
+    }
+    return ask(asked, verb, args, answerMsMax);
+  }
+
+  everywhere<V extends VerbName>(
+    verb: V,
+    args: VerbArgs<V>,
+    deadlineMs: number = answerMsMax,
+  ): Promise<Gathered<string, VerbAnswer<V>>> {
+    const { clock, workers } = this.#parts;
+    return gather(
+      workers().map(
+        (asked) => [`worker ${asked.index}`, ask(asked, verb, args, deadlineMs)] as const,
+      ),
+      { clock, deadlineMs },
+    );
+  }
+
+  async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void> {
+    const argsNow = typeof args === 'function' ? args : () => args;
+    this.#upheld.set(verb, argsNow);
+    // One that is down is told before it lets anybody in.
+    const up = this.#parts.workers().filter(({ isUp }) => isUp);
+    await Promise.all(up.map((asked) => ask(asked, verb, argsNow(), answerMsMax)));
+  }
+
+  /** A worker is about to listen. */
+  async prepare(asked: Asked): Promise<void> {
+    for (const [verb, argsNow] of this.#upheld) {
+      await ask(asked, verb, argsNow() as never, answerMsMax);
+    }
+  }
+
+  onReport<N extends ReportName>(
+    name: N,
+    listener: (value: Reports[N], worker: number) => void,
+  ): void {
+    const listeners = this.#listeners.get(name) ?? [];
+    listeners.push(listener as Listener);
+    this.#listeners.set(name, listeners);
+  }
+
+  reported(worker: number, name: ReportName, value: Reports[ReportName]): void {
+    for (const listener of this.#listeners.get(name) ?? []) listener(value as never, worker);
+  }
+}
+
+function ask<V extends VerbName>(
+  { calls }: Asked,
+  verb: V,
+  args: VerbArgs<V>,
+  deadlineMs: number,
+): Promise<VerbAnswer<V>> {
+  const asked = calls.call(verb, args as Readonly<Parameters<WorkerCalls[V]>>, deadlineMs);
+  return asked as Promise<VerbAnswer<V>>;
+}

@@ -1,0 +1,44 @@
+// The listeners of a worker: opened together, closed one by one when somebody asks for it. Law: what is
+// to be kept closed is not opened either, so that a worker that comes later never lets anybody in there.
+
+import type { Settings } from '#config/settings';
+import type { Listener, ListenerReport } from '#net/listener';
+import {
+  openListeners,
+  type SharedListenerOptions,
+  type WorkerListenerOptions,
+} from '#net/open-listeners';
+
+export class Doors {
+  /** In the order of the settings. */
+  #listeners: readonly Listener[] = [];
+  #closed: ReadonlySet<number> = new Set();
+
+  get all(): readonly Listener[] {
+    return this.#listeners;
+  }
+
+  /** Answers the ports, 0 for what is kept closed. */
+  async open(
+    settings: Settings,
+    shared: SharedListenerOptions,
+    options: WorkerListenerOptions = {},
+  ): Promise<readonly number[]> {
+    const closed = this.#closed;
+    this.#listeners = await openListeners(settings, shared, { ...options, closed });
+    return this.#listeners.map(({ boundPort }) => boundPort ?? 0);
+  }
+
+  reports(): readonly ListenerReport[] {
+    return this.#listeners.map((listener) => listener.describe());
+  }
+
+  /** These, by their place in the settings; all others are open. Connections stay. */
+  async keepClosed(places: readonly number[]): Promise<void> {
+    this.#closed = new Set(places);
+    for (const [place, listener] of this.#listeners.entries()) {
+      if (this.#closed.has(place)) await listener.stop();
+      else await listener.start();
+    }
+  }
+}

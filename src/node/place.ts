@@ -1,0 +1,30 @@
+// Where a verb runs, and what a worker tells the control thread by itself; see verbs.ts.
+
+import type { LogLevelName } from '#base/log';
+import type { Broker } from '#core/broker';
+import type { ListenerReport } from '#net/listener';
+import type { SysmonReport } from '#observe/thread-watch';
+import type { TraceBatch } from '#observe/tracer';
+
+/** The worker that a verb runs in. */
+export interface Place {
+  readonly broker: Broker;
+  /** Of each listener, in the order of the settings. */
+  readonly listeners: () => readonly ListenerReport[];
+  /** Of the listeners, by their place in the settings; all others are open. */
+  readonly keepClosed: (places: readonly number[]) => Promise<void>;
+  /** Of this worker's log. */
+  readonly setLogLevel: (level: LogLevelName) => void;
+  /** Tells the control thread; see `Reports`. */
+  readonly report: Report;
+}
+
+/** What workers tell the control thread without being asked. */
+export interface Reports {
+  /** Lines of traces, those of one turn. */
+  readonly traced: TraceBatch;
+  /** Something about its thread; see `watchThread`. */
+  readonly sysmon: SysmonReport;
+}
+export type ReportName = keyof Reports;
+export type Report = <N extends ReportName>(name: N, value: Reports[N]) => void;
