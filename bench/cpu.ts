@@ -1,7 +1,7 @@
 // What a broker costs the machine, as Linux accounts for it: processor time and memory of a process
 // with all its threads and, should its launcher have started others, its descendants.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Linux reports in USER_HZ, which is 100 on every platform that Node runs on. */
@@ -13,10 +13,25 @@ export function cpuMicros(pid: number): number {
   for (const member of family(pid)) {
     const stat = readFileSync(`/proc/${member}/stat`, 'latin1');
     // The second field, the name, may hold spaces; what follows its bracket may not.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += Number(fields[11]) + Number(fields[12]); // utime and stime: 14th and 15th of all
+    ticks += ticksIn(stat, stat.lastIndexOf(')'));
   }
   return ticks * microsPerTick;
+}
+
+/** The same of the threads of one process that have this name. */
+export function threadMicros(pid: number, name: string): number {
+  let ticks = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
+    const nameEnd = stat.lastIndexOf(')');
+    if (stat.slice(stat.indexOf('(') + 1, nameEnd) === name) ticks += ticksIn(stat, nameEnd);
+  }
+  return ticks * microsPerTick;
+}
+
+function ticksIn(stat: string, nameEnd: number): number {
+  const fields = stat.slice(nameEnd + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]); // utime and stime: 14th and 15th of all
 }
 
 /** Processor time of all processes so far, and what a host took from this machine. */

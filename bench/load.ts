@@ -31,6 +31,14 @@ export type Figure =
   | 'storeStartMs'
   | 'storeBytes'
   | 'waitingMs'
+  | 'calmCpuMicros'
+  | 'restCpuMicros'
+  | 'restPercent'
+  | 'restP50Ms'
+  | 'restP99Ms'
+  | 'restP50Times'
+  | 'requestsPerSecond'
+  | 'requestP99Ms'
   | 'calmP50Ms'
   | 'calmP99Ms'
   | 'calmBytes'
@@ -50,7 +58,7 @@ export interface FigureKind {
   readonly heading: string;
   /** Decides which way a ratio is taken. */
   readonly better: 'higher' | 'lower';
-  readonly unit: 'count' | 'µs' | 'ms' | 'bytes' | 'times';
+  readonly unit: 'count' | 'µs' | 'ms' | 'bytes' | 'times' | '%';
 }
 
 /** Everything that a load can be judged by. */
@@ -82,6 +90,14 @@ export const figures: Readonly<Record<Figure, FigureKind>> = {
   storeStartMs: { heading: 'start to first CONNACK, ms', better: 'lower', unit: 'ms' },
   storeBytes: { heading: 'resident memory then', better: 'lower', unit: 'bytes' },
   waitingMs: { heading: 'CONNECT to the last waiting message, ms', better: 'lower', unit: 'ms' },
+  calmCpuMicros: { heading: 'in calm: CPU µs of the worker', better: 'lower', unit: 'µs' },
+  restCpuMicros: { heading: 'beside REST: CPU µs of the worker', better: 'lower', unit: 'µs' },
+  restPercent: { heading: 'what REST takes of its core', better: 'lower', unit: '%' },
+  restP50Ms: { heading: 'beside REST: p50 ms', better: 'lower', unit: 'ms' },
+  restP99Ms: { heading: 'beside REST: p99 ms', better: 'lower', unit: 'ms' },
+  restP50Times: { heading: '… p50 times that in calm', better: 'lower', unit: 'times' },
+  requestsPerSecond: { heading: 'requests/s', better: 'higher', unit: 'count' },
+  requestP99Ms: { heading: 'a request: p99 ms', better: 'lower', unit: 'ms' },
   calmP50Ms: { heading: 'a pair in calm: p50 ms', better: 'lower', unit: 'ms' },
   calmP99Ms: { heading: 'a pair in calm: p99 ms', better: 'lower', unit: 'ms' },
   calmBytes: { heading: 'in calm: most memory', better: 'lower', unit: 'bytes' },

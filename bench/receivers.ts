@@ -16,10 +16,10 @@ export class Subscriber implements Receiver {
   /** By flow index; empty when the load is not a closed loop. */
   readonly arrivals: Arrivals[] = [];
   readonly #socket: Socket;
-  readonly #latency: Latency;
+  readonly #latency: Pick<Latency, 'record'>;
   #acknowledgementBytes = 0;
 
-  constructor(socket: Socket, latency: Latency) {
+  constructor(socket: Socket, latency: Pick<Latency, 'record'>) {
     this.#socket = socket;
     this.#latency = latency;
   }

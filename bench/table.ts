@@ -98,6 +98,8 @@ export function format(figure: Figure, value: number | undefined): string {
         : `${(value / 1024 ** 2).toFixed(0)} MB`;
     case 'times':
       return `${value.toFixed(2)}×`;
+    case '%':
+      return `${value.toFixed(1)} %`;
     case 'µs':
     case 'ms':
       return value.toFixed(2);

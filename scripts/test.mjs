@@ -1,6 +1,6 @@
 // Runs the tests, each part in one `node --test`, and ends with node's closing lines.
 //
-//   npm test                              everything, then conformance and crash with three workers
+//   npm test                              everything, then crash with none, then conformance and crash with three workers
 //   npm test -- --suite unit              tests that lie beside the code
 //   npm test -- --suite conformance,fuzz  folders of test/
 //   npm test -- --workers 3               with so many workers, in brokers of tests and of processes
@@ -31,6 +31,8 @@ function partsOf(words) {
   if (words.length > 0) return [parse(words)];
   return [
     { globs: everything, options: [], workers: undefined },
+    // Without a word brokers of tests have none, and processes as many as the machine gives them.
+    { globs: suites('crash'), options: [], workers: 0 },
     { globs: suites('conformance,crash'), options: [], workers: 3 },
   ];
 }

@@ -31,6 +31,8 @@ export async function startManagedNode(parts: ManagedNodeParts): Promise<Managed
   const { settings, log } = parts;
   const clock = systemClock;
   const startedAtMs = clock.nowMs();
+  const startedMs = clock.monotonicMs();
+  const upMs = (): number => clock.monotonicMs() - startedMs;
   await using opened = new AsyncDisposableStack();
   const doors = opened.use(new Doors({ settings, clock, log: log.child({ part: 'http' }) }));
   await doors.open('management');
@@ -51,7 +53,7 @@ export async function startManagedNode(parts: ManagedNodeParts): Promise<Managed
   opened.use(services);
   const { startManagement } = await import('#http/management');
   const management = opened.use(
-    await startManagement({ ...parts, node, services, clock, startedAtMs, doors }),
+    await startManagement({ ...parts, node, services, clock, startedAtMs, upMs, doors }),
   );
   const all = opened.move();
   return {

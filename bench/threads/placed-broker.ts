@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { openLog } from '#base/log';
+import { rowsIn } from '#node/row-columns';
 import { startThreadNode } from '#node/thread-node';
 import { brokerCommand } from '../../src/cli/broker.ts';
 import type { RunOptions } from '../../src/cli/run-options.ts';
@@ -24,8 +25,12 @@ async function run({ settings, stopping, onReady }: RunOptions): Promise<void> {
   const server = createServer((socket) => {
     // Whoever asked may be gone by now.
     socket.on('error', () => undefined);
-    void node.list('connections', answerMs).then(({ answers }) => {
-      const places: Places = answers.map(([, rows]) => rows.map(({ clientId }) => `${clientId}`));
+    // One slice has all of them, see `openPairs`.
+    const asked = node.workers.everywhere('list', ['connections', undefined], answerMs);
+    void asked.then(({ answers }) => {
+      const places: Places = answers.map(([, { columns }]) =>
+        rowsIn(columns).map(({ clientId }) => `${clientId}`),
+      );
       socket.end(JSON.stringify(places));
     });
   });

@@ -1,5 +1,6 @@
 // Alarms in the words of the API: those of the machine are a text, all others have a severity, a title
-// and a summary. Whoever raises one with the detail `text` has chosen the first form.
+// and a summary. Whoever raises one with the detail `text` has chosen the first form. Law: in the history
+// every description is a text, which is what the interface says of it.
 
 import type { Alarm, PastAlarm } from '#core/alarms';
 import { localTime } from './timestamps.ts';
@@ -19,7 +20,9 @@ export interface AlarmItem<T = string> {
   readonly desc: string | AlarmDescription<T>;
 }
 
-export interface PastAlarmItem extends AlarmItem {
+export interface PastAlarmItem {
+  readonly id: string;
+  readonly desc: string;
   readonly clear_at: string;
 }
 
@@ -28,7 +31,7 @@ export function alarmItem(alarm: Alarm): AlarmItem {
 }
 
 export function pastAlarmItem(alarm: PastAlarm): PastAlarmItem {
-  return { ...alarmItem(alarm), clear_at: localTime(alarm.untilMs) };
+  return { id: alarm.name, desc: textOf(alarm), clear_at: localTime(alarm.untilMs) };
 }
 
 /** As it is published when it is raised. */
@@ -41,6 +44,15 @@ function descriptionOf<T>({ name, details }: Alarm, timestamp: T): string | Alar
   if (typeof text === 'string') return text;
   const [severity, title] = titleOf(name);
   return { severity, title, summary: summaryOf(details), timestamp };
+}
+
+/** `The store cannot be written: error: no space left, worker: 0` */
+function textOf({ name, details }: Alarm): string {
+  const { text } = details;
+  if (typeof text === 'string') return text;
+  const [, title] = titleOf(name);
+  const summary = summaryOf(details);
+  return summary === '' ? title : `${title}: ${summary}`;
 }
 
 function titleOf(name: string): readonly [Severity, string] {

@@ -60,10 +60,10 @@ test('an alarm that is looked at again and again is told each time, and cleared 
 
 test('what was raised before the book was opened is told, and not taken for over', () => {
   const records = new Records();
-  records.put('store', { sinceMs: 5, details: { text: 'before' } });
-  const { alarms, told } = bench(records, (early) => early.raise('store', { text: 'now' }));
-  assert.deepEqual(told, ['alarms/alert {"id":"store","desc":"now"}']);
-  assert.deepEqual(records.get('store'), { sinceMs: 1_000_000, details: { text: 'now' } });
+  records.put('cpu', { sinceMs: 5, details: { text: 'before' } });
+  const { alarms, told } = bench(records, (early) => early.raise('cpu', { text: 'now' }));
+  assert.deepEqual(told, ['alarms/alert {"id":"cpu","desc":"now"}']);
+  assert.deepEqual(records.get('cpu'), { sinceMs: 1_000_000, details: { text: 'now' } });
   assert.deepEqual(
     alarms.history().map(({ details, untilMs }) => [details, untilMs]),
     [[{ text: 'before' }, 1_000_000]],
@@ -82,6 +82,17 @@ test('records are kept for as many alarms as the history has, and for those that
   assert.equal(records.kept.size, alarmHistoryMax + 1);
   assert.ok(records.kept.has('present'));
   assert.equal(records.kept.has('alarm 0'), false);
+});
+
+test('nothing is written while the store takes nothing, and all of it when it does again', () => {
+  const records = new Records();
+  const { alarms } = bench(records);
+  alarms.raise('store', { error: 'full' });
+  alarms.raise('cpu', { text: '81' });
+  alarms.clear('cpu');
+  assert.deepEqual([...records.kept.keys()], []);
+  alarms.clear('store');
+  assert.deepEqual([...records.kept.keys()].sort(), ['cpu', 'store']);
 });
 
 test('an alarm without a text is described by severity, title and summary', () => {

@@ -32,11 +32,18 @@ interface AlarmRecord {
 }
 
 const recordKind = 'alarms';
+/** The alarm of a store that takes nothing. */
+const storeAlarm = 'store';
 
 export class AlarmBook {
   readonly #parts: AlarmBookParts;
   readonly #records: RecordStore;
   readonly #alarms: Alarms;
+  /**
+   * What waits for the store to be well again: a line as short as these may still find room, which would
+   * look as if it were.
+   */
+  readonly #unsaved = new Map<string, AlarmRecord>();
 
   constructor(alarms: Alarms, parts: AlarmBookParts) {
     this.#parts = parts;
@@ -76,16 +83,22 @@ export class AlarmBook {
 
   #onRaised(alarm: Alarm): void {
     const { name, sinceMs, details } = alarm;
-    this.#records.put(name, { sinceMs, details });
-    this.#flush();
+    this.#save(name, { sinceMs, details });
     this.#alert(alarm);
   }
 
   #onCleared({ name, sinceMs, details, untilMs }: PastAlarm): void {
-    this.#records.put(name, { sinceMs, details, untilMs });
+    this.#save(name, { sinceMs, details, untilMs });
+    this.#parts.publish('alarms/clear', JSON.stringify({ id: name }));
+  }
+
+  #save(name: string, record: AlarmRecord): void {
+    this.#unsaved.set(name, record);
+    if (this.#alarms.isRaised(storeAlarm)) return;
+    for (const [one, value] of this.#unsaved) this.#records.put(one, value);
+    this.#unsaved.clear();
     this.#forgetOldest();
     this.#flush();
-    this.#parts.publish('alarms/clear', JSON.stringify({ id: name }));
   }
 
   /** As many as the history has, and those that are raised. */

@@ -8,7 +8,8 @@ import type { AnyOperation, HttpFace } from './operation.ts';
 
 export interface ApiParam {
   readonly name: string;
-  readonly in: 'path' | 'query' | 'body';
+  /** `argument`: of a command that is nothing else. */
+  readonly in: 'path' | 'query' | 'body' | 'argument';
   readonly schema: TSchema;
   readonly isRequired: boolean;
 }
@@ -69,8 +70,9 @@ function paramsOf({ http, params }: AnyOperation): ApiParam[] {
   const required = new Set<string>(params.required ?? []);
   const isBody = http?.method === 'POST' || http?.method === 'PUT';
   const placeOf = (name: string): ApiParam['in'] => {
-    if (http?.path.split('/').includes(`:${name}`) === true) return 'path';
-    if (http?.bodyAs !== undefined) return name === http.bodyAs ? 'body' : 'query';
+    if (http === undefined) return 'argument';
+    if (http.path.split('/').includes(`:${name}`)) return 'path';
+    if (http.bodyAs !== undefined) return name === http.bodyAs ? 'body' : 'query';
     return isBody ? 'body' : 'query';
   };
   return Object.entries<TSchema>(params.properties).map(([name, schema]) => {

@@ -9,21 +9,30 @@ const beforeCodes = `# Management API
 The API is served on the management port (\`management.listener.http\`, 8080) below \`/api/v3\`. The same
 document for programs is \`GET /api/v3/openapi.json\` (OpenAPI 3.1), and \`GET /api/v3/docs\` is a page to
 browse it. Most operations are commands of \`broker_ctl\`, too; those need no credentials, but an account
-that may read the data directory.
+that owns the data directory. A broker that was started with \`--data-dir\` is asked with it as well.
 
 ## Credentials
 
-Every call carries HTTP Basic credentials: the id of an application and its secret. There is no
-application after the first start; make one, and keep what is printed:
+Every call carries HTTP Basic credentials: the id of an application and its secret. The first start
+makes the application \`admin\`, prints its secret once, and leaves both in the file \`api-secret\` of the data
+directory, as curl wants them. The examples below take them from a variable:
+
+\`\`\`sh
+APP=$(cat data/api-secret)
+\`\`\`
+
+Give every program an application of its own, which can be switched off without the others. Its secret is
+printed this once; nobody can look it up later:
 
 \`\`\`console
 $ bin/broker_ctl mgmt insert my-app "My application"
 AppSecret: …
 \`\`\`
 
-The examples below take it from a variable, \`APP=my-app:<AppSecret>\`. On the port of the dashboard
-(18083) the same API asks for the name and password of a user of the dashboard,
-\`DASHBOARD_USER=admin:<password>\`, and has operations for applications and users besides.
+On the port of the dashboard (\`dashboard.listener.http\`, 18083) the same API asks for the name and password
+of a user of the dashboard, \`DASHBOARD_USER=admin:<password>\`, and has operations for applications and users
+besides. The user \`admin\` begins with the password \`public\`; until it is changed (\`bin/broker_ctl admins
+passwd admin <password>\`, then a restart) that port is open to this machine only.
 
 ## Answers
 

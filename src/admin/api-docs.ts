@@ -60,11 +60,12 @@ function entryText(entry: ApiEntry, shownIn: Map<string, string>): string {
     ...(http === undefined ? [] : [`\`${http.method} ${path}\``]),
     ...commands.map((command) => `\`${command}\``),
   ];
+  const alone = http === undefined ? ', a command alone' : '';
   const port = http?.port === 'dashboard' ? '\nOnly on the port of the dashboard.\n' : '';
   return [
     `### ${id}\n`,
     `${descr}.\n`,
-    `${notes.join(' · ')}\n${port}`,
+    `${notes.join(' · ')}${alone}\n${port}`,
     ...paramsText(entry),
     ...answerText(entry, shownIn),
     ...exampleText(entry),

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { isSecretKey } from '#config/key';
 import { type LoadOptions, loadConfig, loadSettings } from '#config/load';
 import { overridesFile } from '#config/overrides';
-import { ConfigStore, fixedKeysOf, isSecretKey, type LiveKey, shownValue } from './config-store.ts';
+import { ConfigStore, fixedKeysOf, type LiveKey, shownValue } from './config-store.ts';
 import { OperatingError } from './failures.ts';
 
 interface Bench {

@@ -3,7 +3,7 @@
 // start is refused and nothing is written. Most keys hold from the next start on; `live` ones at once.
 
 import { type ConfigProblem, ConfigError } from '#config/config-error';
-import { type Key, matchPattern } from '#config/key';
+import { isSecretKey, type Key, matchPattern } from '#config/key';
 import { confFiles, findKey } from '#config/keys';
 import { type LoadedConfig, loadConfig } from '#config/load';
 import { fromOverrides, overridesWhere, writeOverrides } from '#config/overrides';
@@ -210,11 +210,6 @@ export function fixedKeysOf(app: string): readonly Key<unknown>[] {
   return [...appByKey]
     .filter(([key, owner]) => owner === app && matchPattern(key.pattern, key.pattern)?.length === 0)
     .map(([key]) => key);
-}
-
-/** A secret is never shown. Names of hash functions are none. */
-export function isSecretKey(key: string): boolean {
-  return /password|secret|cookie/.test(key) && !key.endsWith('_hash');
 }
 
 export const hiddenValue = '******';

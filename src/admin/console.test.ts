@@ -38,22 +38,30 @@ test('the console explains everything when nothing or help is asked', async () =
 
 test('the console prints the full usage and fails for a command that nobody knows', async () => {
   const { out } = await run('');
-  for (const words of ['dance', 'dance now', 'thing list', 'help dance']) {
-    assert.deepEqual(await run(words), { exitCode: 1, out, err: '' }, words);
+  for (const [words, hint] of [
+    ['dance', ''],
+    ['dance now', ''],
+    ['thing list', ', did you mean "things"?'],
+    ['help dance', ''],
+    ['help nohting', ', did you mean "nothing"?'],
+  ] as const) {
+    const err = `Cannot run "${words}": unknown command${hint}\n`;
+    assert.deepEqual(await run(words), { exitCode: 1, out, err }, words);
   }
 });
 
 test('the console prints the usage of a group for wrong arguments and for its help', async () => {
-  const wrong = [
-    'things dance',
-    'things list all',
-    'things make',
-    'things make a 1 2',
-    'help things',
-  ];
-  for (const words of [...wrong, 'things make a -d', 'things make many', 'things help']) {
+  const wrong = ['things dance', 'things list all', 'things make', 'things make a 1 2'];
+  for (const words of [...wrong, 'things make a -d', 'things make many']) {
+    const err = `Cannot run "${words}": wrong arguments\n`;
+    assert.deepEqual(await run(words), { exitCode: 0, out: thingsUsage, err }, words);
+  }
+  for (const words of ['help things', 'things help']) {
     assert.deepEqual(await run(words), { exitCode: 0, out: thingsUsage, err: '' }, words);
   }
+  const { exitCode, out, err } = await run('fail');
+  assert.deepEqual([exitCode, err], [0, ''], 'a group alone asks what it has');
+  assert.match(out, /^fail plainly /);
 });
 
 test('the console says which argument is wrong, above the usage', async () => {

@@ -6,6 +6,7 @@
 import { describeError } from '#base/errors';
 import type { Logger } from '#base/log';
 import { fullUsage, groupUsage, type UsageGroup } from '#base/usage-text';
+import { nearest } from '#config/nearest';
 import type { Catalogue } from './catalogue.ts';
 import { checkParams } from './check-params.ts';
 import { type Parsed, parseCommand } from './console-parse.ts';
@@ -46,16 +47,16 @@ export class Console {
     const parsed = parseCommand(commands, line.args);
     const groups = usageGroups(commands);
     if (parsed.kind === 'run') return this.#perform(parsed, groups, line, caller, screen);
-    if (line.isJson && parsed.kind !== 'help') {
-      const words = line.args.join(' ');
-      const why = parsed.kind === 'unknown' ? 'unknown command' : 'wrong arguments';
-      const code = parsed.kind === 'unknown' ? 404 : 108;
-      return refuse(screen, code, `Cannot run "${words}": ${why}`);
+    const refusal = refusalOf(parsed, groups, line.args);
+    if (line.isJson && refusal !== undefined) {
+      return refuse(screen, refusal.code, refusal.message);
     }
     const { text, exitCode } = usageFor(parsed, groups);
     await screen.out(
       line.isJson ? `${JSON.stringify({ usage: text.split('\n') })}\n` : `${text}\n`,
     );
+    // Behind the usage, which may be longer than a screen.
+    if (refusal !== undefined && !refusal.isPlain) await screen.err(`${refusal.message}\n`);
     return exitCode;
   }
 
@@ -117,6 +118,31 @@ export class Console {
 async function refuse(screen: Screen, code: number, message: string): Promise<number> {
   await screen.out(`${JSON.stringify({ code, message })}\n`);
   return 1;
+}
+
+interface Refusal {
+  readonly code: number;
+  readonly message: string;
+  /** The usage alone says it: somebody asked what a group has. */
+  readonly isPlain: boolean;
+}
+
+function refusalOf(
+  parsed: Exclude<Parsed, Run>,
+  groups: readonly UsageGroup[],
+  args: readonly string[],
+): Refusal | undefined {
+  const names = groups.map(({ name }) => name);
+  const isHelp = parsed.kind === 'help';
+  if (isHelp && (parsed.group === undefined || names.includes(parsed.group))) return undefined;
+  const cannot = `Cannot run "${args.join(' ')}"`;
+  if (parsed.kind === 'wrong') {
+    const isPlain = args.length === 1 || args[1] === 'help';
+    return { code: 108, message: `${cannot}: wrong arguments`, isPlain };
+  }
+  const meant = nearest((isHelp ? parsed.group : args[0]) ?? '', names);
+  const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+  return { code: 404, message: `${cannot}: unknown command${hint}`, isPlain: false };
 }
 
 function usageFor(

@@ -62,7 +62,7 @@ export class ControlClient {
     const { socket } = this.#parts;
     socket.resume();
     socket.write(encode({ err: `${why}\n` }));
-    socket.end(encode({ exit: 1 }));
+    this.#leave(1);
   }
 
   /** The node stops. */
@@ -84,12 +84,21 @@ export class ControlClient {
     const caller = { name: 'cli', address: 'local', signal: this.#gone.signal };
     try {
       const exit = await commands.run(line, caller, screen);
-      socket.end(encode({ exit }));
+      this.#leave(exit);
     } catch (error) {
       // Whoever waited is gone: what it wanted is ended by that, not broken.
       if (!this.#gone.signal.aborted) log.error('control.failed', { error: describeError(error) });
       socket.destroy();
     }
+  }
+
+  /** The last words. Who has heard them and stays keeps the place of somebody else. */
+  #leave(exit: number): void {
+    const { socket, clock } = this.#parts;
+    if (socket.destroyed) return;
+    const patience = clock.setTimer(unreadMsMax, () => socket.destroy());
+    socket.once('close', () => patience.cancel());
+    socket.end(encode({ exit }));
   }
 
   /** Resolves when there is room for more; rejects when nobody is there to read it. */

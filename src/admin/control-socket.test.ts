@@ -178,3 +178,34 @@ test('the control socket serves 32 callers at a time and tells the next one', as
     if (line?.exit === 0) break;
   }
 });
+
+test('the control socket closes though somebody who was refused stays', async (t) => {
+  const { dataDir, control } = await place(t);
+  using found = socketPath(dataDir, controlSocketName);
+  const { path } = found;
+  // Each keeps its half open, whatever it is told.
+  const callers = Array.from({ length: 33 }, () => connect({ path, allowHalfOpen: true }));
+  for (const caller of callers) caller.on('error', () => {});
+  const [told] = (await Promise.race(callers.map((caller) => once(caller, 'data')))) as [Buffer];
+  assert.match(told.toString(), /32 are running/);
+  await control[Symbol.asyncDispose]();
+  for (const caller of callers) caller.destroy();
+});
+
+test('the control socket ends a caller that stays when it was answered', async (t) => {
+  const clock = new VirtualClock();
+  const { dataDir } = await place(t, '', clock);
+  using found = socketPath(dataDir, controlSocketName);
+  const socket = connect({ path: found.path, allowHalfOpen: true });
+  socket.on('error', () => {});
+  socket.write('{"args":["nothing"]}\n');
+  await once(socket.resume(), 'end');
+  assert.equal(clock.timerCount, 1);
+  clock.advance(60_000);
+  // Written to, a connection that is gone says so.
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  socket.once('close', resolve);
+  socket.write('x');
+  await closed;
+  assert.equal(clock.timerCount, 0);
+});

@@ -41,12 +41,15 @@ class ControlSocket implements AsyncDisposable {
   readonly #commands: Console;
   readonly #server: Server;
   readonly #clients = new Set<ControlClient>();
+  /** Who is told that there is no room. */
+  readonly #refused = new Set<ControlClient>();
   readonly #stack = new AsyncDisposableStack();
 
   constructor(parts: ControlSocketParts) {
     this.#parts = parts;
     this.#commands = new Console(parts);
     this.#server = createServer((socket) => this.#accept(socket));
+    this.#server.maxConnections = 2 * clientsMax;
   }
 
   async open(): Promise<void> {
@@ -79,19 +82,20 @@ class ControlSocket implements AsyncDisposable {
     const { clock, log } = this.#parts;
     const isFull = this.#clients.size >= clientsMax;
     const client = new ControlClient({ socket, clock, log, commands: this.#commands });
-    socket.once('close', () => this.#clients.delete(client));
+    const present = isFull ? this.#refused : this.#clients;
+    present.add(client);
+    socket.once('close', () => present.delete(client));
     if (isFull) {
       client.refuse(`Cannot run a command: ${clientsMax} are running, which is the limit`);
       return;
     }
-    this.#clients.add(client);
     client.serve();
   }
 
   async #close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
-    for (const client of this.#clients) client.end();
+    for (const client of [...this.#clients, ...this.#refused]) client.end();
     await promise;
   }
 

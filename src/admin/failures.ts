@@ -23,6 +23,7 @@ export type FailureName =
   | 'wrongOldPassword'
   | 'badTopic'
   | 'unauthorized'
+  | 'forbidden'
   | 'notFound'
   | 'tooLarge'
   | 'tooMany'
@@ -44,6 +45,7 @@ const failures: Readonly<Record<FailureName, Failure>> = {
   wrongOldPassword: { code: 114, status: 200 },
   badTopic: { code: 115, status: 200 },
   unauthorized: { code: 401, status: 401 },
+  forbidden: { code: 403, status: 403 },
   notFound: { code: 404, status: 404 },
   tooLarge: { code: 413, status: 413 },
   tooMany: { code: 429, status: 429 },

@@ -41,8 +41,47 @@ test('a secret is compared with its hash once, however often and at how many pla
   const all = Array.from({ length: 20 }, () => logins.verify('ann', 'a', here));
   assert.deepEqual(new Set(await Promise.all(all)), new Set([true]));
   for (let i = 0; i < 20; i++) assert.equal(await logins.verify('ann', 'a', here), true);
-  assert.equal(await logins.verify('ann', 'b', here), false);
   assert.deepEqual(compared, ['a']);
+});
+
+test('a wrong secret of somebody known is compared as that of nobody is', async () => {
+  const compared: string[] = [];
+  const logins = new Logins({
+    tries: new FailedTries(new VirtualClock()),
+    hashOf: (name) => (name === 'ann' ? 'a' : undefined),
+    compare: async (secret, hash) => {
+      compared.push(secret);
+      return secret === hash;
+    },
+  });
+  assert.equal(await logins.verify('ann', 'a', here), true);
+  assert.equal(await logins.verify('ann', 'wrong', here), false);
+  assert.equal(await logins.verify('nobody', 'wrong as well', here), false);
+  assert.deepEqual(compared, ['a', 'wrong', 'wrong as well']);
+});
+
+test('guesses are compared one after another, however many come at once', async () => {
+  let running = 0;
+  let most = 0;
+  const logins = new Logins({
+    tries: new FailedTries(new VirtualClock()),
+    hashOf: () => 'a',
+    compare: async (secret, hash) => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running--;
+      if (secret === 'x7') throw new Error('out of memory');
+      return secret === hash;
+    },
+  });
+  const names = ['x1', 'x7', 'a', 'x2'];
+  const guesses = names.map((secret, i) => logins.verify('ann', secret, `10.0.2.${i}`));
+  const settled = await Promise.allSettled(guesses);
+  assert.equal(most, 1);
+  assert.deepEqual(
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : 'failed')),
+    [false, 'failed', true, false],
+  );
 });
 
 test('what is known ends with the hash', async () => {

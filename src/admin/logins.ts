@@ -1,6 +1,7 @@
 // Whether a name and a secret belong together. Laws: a secret is compared with its hash once, and known
 // afterwards by a keyed digest that only this process can make, so that a request costs microseconds;
-// what is known ends when the hash changes; an unknown name takes as long as a wrong secret.
+// what is known ends when the hash changes; an unknown name takes as long as a wrong secret; however many
+// guess from however many places, that takes one core and no more.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { OperatingError } from './failures.ts';
@@ -21,7 +22,7 @@ interface Known {
 }
 
 const knownMax = 1000;
-/** Each takes 19 MB while it runs. */
+/** Those who wait for their turn; the last of them for some two seconds. */
 const pendingMax = 64;
 
 export class Logins {
@@ -31,6 +32,8 @@ export class Logins {
   /** Comparisons under way, by name and digest: many equal requests at once are one guess. */
   readonly #pending = new Map<string, Promise<boolean>>();
   #nobody: Promise<string> | undefined;
+  /** One after another: each keeps a core busy for some 30 ms. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: LoginsParts) {
     this.#parts = parts;
@@ -44,10 +47,9 @@ export class Logins {
     const hash = hashOf(name);
     const digest = createHmac('sha256', this.#key).update(secret).digest();
     const known = this.#known.get(name);
-    if (known !== undefined && known.hash === hash) {
-      const isRight = timingSafeEqual(known.digest, digest);
-      if (!isRight) tries.begin(address);
-      return isRight;
+    // A wrong secret is not answered at once: that would tell which names are in use.
+    if (known?.hash === hash && known !== undefined && timingSafeEqual(known.digest, digest)) {
+      return true;
     }
     const isRight = await this.#compareOnce(name, secret, hash, digest, address);
     if (isRight && hash !== undefined) this.#remember(name, { hash, digest });
@@ -67,13 +69,15 @@ export class Logins {
     if (this.#pending.size >= pendingMax) throw new TooManyTries(1);
     const { tries } = this.#parts;
     tries.begin(address);
-    const compared = this.#compare(secret, hash)
+    const compared = this.#last
+      .then(() => this.#compare(secret, hash))
       .then((isRight) => {
         if (isRight) tries.forgive(address);
         return isRight;
       })
       .finally(() => this.#pending.delete(guess));
     this.#pending.set(guess, compared);
+    this.#last = compared.catch(() => undefined);
     return compared;
   }
 

@@ -38,6 +38,12 @@ export class Observation implements AsyncDisposable {
     const { presence, presenceQos } = settings.modules;
     workers.onReport('sysmon', (report, worker) => this.#tell(`worker ${worker}`, report));
     await workers.uphold('presence', [presence ? presenceQos : undefined]);
+    // In one thread management is still to be loaded, which takes long enough to be warned of.
+    if (settings.node.workers > 0) await this.#watchWorkers();
+  }
+
+  async #watchWorkers(): Promise<void> {
+    const { workers, settings } = this.#parts;
     await workers.uphold('watchThread', [settings.monitor]);
   }
 
@@ -61,7 +67,10 @@ export class Observation implements AsyncDisposable {
       onFault: (error) => log.warn('monitor.failed', { error: describeError(error) }),
     });
     // With no worker of its own this thread is the worker, and watched as such.
-    if (settings.node.workers === 0) return;
+    if (settings.node.workers === 0) {
+      void this.#watchWorkers();
+      return;
+    }
     const report = (said: SysmonReport): void => this.#tell('control', said);
     this.#watch = new ThreadWatch({ clock, limits: settings.monitor, report });
   }

@@ -49,6 +49,23 @@ export function validTopics(
   return valid;
 }
 
+/** Nobody speaks for the broker about itself. */
+export function isOfBroker(topic: string): boolean {
+  return topic === '$SYS' || topic.startsWith('$SYS/');
+}
+
+/** Throws for a client id that no client could have [MQTT-3.1.3-4]. */
+export function checkClientId(clientId: string): void {
+  const bytes = Buffer.byteLength(clientId);
+  const isText = clientId.isWellFormed() && !clientId.includes('\0');
+  if (isText && bytes <= clientIdBytesMax) return;
+  const found = isText ? `${bytes} bytes` : 'a text that MQTT does not allow';
+  const wanted = `expected UTF-8 without U+0000, at most ${clientIdBytesMax} bytes`;
+  throw new OperatingError('invalid', `Cannot use client_id: found ${found}, ${wanted}`);
+}
+
+const clientIdBytesMax = 65_535;
+
 export function badTopic(): OperatingError {
   return new OperatingError('badTopic', 'bad_topic');
 }

@@ -23,7 +23,8 @@ export function openApiPage(operations: readonly AnyOperation[], version: string
 <header>
 <h1>Management API <small>${html(version)}</small></h1>
 <p>For programs: <a href="/api/v3/openapi.json">openapi.json</a> (OpenAPI 3.1). Calls need HTTP Basic
-credentials: <code>APP=id:secret</code> of an application.</p>
+credentials, <code>APP=id:secret</code> of an application; on the port of the dashboard, those of a
+user.</p>
 <input id="filter" type="search" placeholder="Filter" aria-label="Filter operations" hidden>
 <nav>${links.join(' ')}</nav>
 </header>
@@ -44,8 +45,10 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem .75rem; }
 input { font: inherit; padding: .25rem .5rem; width: 100%; box-sizing: border-box; margin: .5rem 0; }
 details { border: 1px solid #8884; border-radius: .4rem; margin: .4rem 0; padding: .3rem .7rem; }
 summary { cursor: pointer; display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline; }
-.method { font-weight: 700; min-width: 4rem; }
+.method { font-weight: 700; min-width: 4.5rem; }
 .DELETE { color: #c22; } .POST, .PUT { color: #b60; } .GET { color: #27a; }
+section.group:not(:has(> details:not([hidden]))) { display: none; }
+summary small { border: 1px solid #8886; border-radius: .3rem; padding: 0 .3rem; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 th, td { border-bottom: 1px solid #8883; padding: .15rem .5rem; text-align: left; vertical-align: top; }
 pre { background: #8881; border-radius: .3rem; overflow-x: auto; padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -64,15 +67,16 @@ filter.addEventListener('input', () => {
 
 function groupHtml({ tag, entries }: ApiGroup): string {
   const shown = entries.map(entryHtml);
-  return `<section id="${html(tag)}"><h2>${html(tag)}</h2>\n${shown.join('\n')}\n</section>`;
+  return `<section class="group" id="${html(tag)}"><h2>${html(tag)}</h2>\n${shown.join('\n')}\n</section>`;
 }
 
 function entryHtml(entry: ApiEntry): string {
   const { id, http, path, descr, commands } = entry;
   const method = http?.method ?? '';
   const call = exampleOf(entry);
+  const port = http?.port === 'dashboard' ? ' <small>dashboard port</small>' : '';
   const parts = [
-    `<summary><span class="method ${method}">${method}</span> <code>${html(path)}</code> <span>${html(descr)}</span></summary>`,
+    `<summary><span class="method ${method}">${method}</span> <code>${html(path)}</code> <span>${html(descr)}</span>${port}</summary>`,
     ...(http?.port === 'dashboard' ? ['<p>Only on the port of the dashboard.</p>'] : []),
     ...(http?.isOpen === true ? ['<p>Without credentials.</p>'] : []),
     ...paramsHtml(entry),

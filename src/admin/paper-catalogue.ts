@@ -25,6 +25,7 @@ export function paperCatalogue(): Catalogue {
     log: openLog({ ...settings.log, to: 'off' }),
     version: '0.0.0',
     startedAtMs: 0,
+    upMs: () => 0,
     catalogue,
   };
   catalogue.add('broker_management', allOperations(parts));

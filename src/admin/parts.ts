@@ -18,7 +18,9 @@ export interface AdminParts {
   readonly log: RootLogger;
   /** `0.1.0` */
   readonly version: string;
+  /** By the wall clock, which may be set meanwhile. */
   readonly startedAtMs: number;
+  readonly upMs: () => number;
   readonly catalogue: Catalogue;
   readonly services: Services;
   /** Of the HTTP ports that are open now; their protocols are `http:management` and the like. */

@@ -36,6 +36,7 @@ async function scrape({ missing = [], dataDir = 'nowhere' }: Trouble): Promise<s
     clock: new VirtualClock(61_000),
     version: '0.1.0',
     startedAtMs: 1000,
+    upMs: () => 60_000,
     httpListeners: () => [door],
     node: {
       metrics: () => ({ 'bytes/received': 7 }),

@@ -13,21 +13,21 @@ import type { Family, Labels, Sample } from './prometheus-text.ts';
 
 export type PrometheusParts = Pick<
   AdminParts,
-  'node' | 'settings' | 'clock' | 'version' | 'startedAtMs' | 'httpListeners'
+  'node' | 'settings' | 'clock' | 'version' | 'startedAtMs' | 'upMs' | 'httpListeners'
 >;
 
 /** Scrapes are given up after ten seconds as a rule. */
 const answerMsMax = 5000;
 
 export async function prometheusFamilies(parts: PrometheusParts): Promise<Family[]> {
-  const { node, settings, clock, version, startedAtMs } = parts;
+  const { node, settings, version, startedAtMs, upMs } = parts;
   const [threads, listeners, store] = await Promise.all([
     node.threads(answerMsMax),
     node.workers.everywhere('listeners', [], answerMsMax),
     storeFigures(join(settings.node.dataDir, 'store')),
   ]);
   const labels = { node: settings.node.name, version, runtime: process.version };
-  const upSeconds = (clock.nowMs() - startedAtMs) / 1000;
+  const upSeconds = upMs() / 1000;
   return [
     gauge('broker_info', 'The node and its version.', [{ labels, value: 1 }]),
     gauge('broker_start_time_seconds', 'When it started, in Unix time.', startedAtMs / 1000),

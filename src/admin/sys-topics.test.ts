@@ -33,7 +33,7 @@ function bench(publish: () => Promise<void> = async () => undefined): Bench {
     stats: () => ({ 'subscriptions/count': 3, 'subscriptions/max': 5 }),
     metrics: () => ({ 'bytes/sent': 17 }),
   };
-  topics.start({ node, version: '1.2.3', startedAtMs: 0 });
+  topics.start({ node, version: '1.2.3', upMs: () => clock.monotonicMs() });
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));

@@ -24,7 +24,7 @@ export interface SystemFigures {
   readonly node: Pick<NodeFace, 'stats' | 'metrics'>;
   /** `0.1.0` */
   readonly version: string;
-  readonly startedAtMs: number;
+  readonly upMs: () => number;
 }
 
 export class SystemTopics implements AsyncDisposable {
@@ -82,10 +82,10 @@ export class SystemTopics implements AsyncDisposable {
     await this.#publish([...retained, ...counts]);
   }
 
-  async #publishHeartbeat({ startedAtMs }: SystemFigures): Promise<void> {
+  async #publishHeartbeat({ upMs }: SystemFigures): Promise<void> {
     const nowMs = this.#parts.clock.nowMs();
     await this.#publish([
-      this.#entry('uptime', uptimeText(nowMs - startedAtMs)),
+      this.#entry('uptime', uptimeText(upMs())),
       this.#entry('datetime', localTime(nowMs)),
     ]);
   }

@@ -8,7 +8,7 @@ import { describeError } from '#base/errors';
 import type { Logger } from '#base/log';
 import { filterFault } from '#topics/topic';
 import type { LogSettings } from '#config/settings';
-import { readTrace, TraceFile } from '#observe/trace-file';
+import { checkTrace, readTrace, TraceFile } from '#observe/trace-file';
 import {
   traceFields,
   type TraceLevel,
@@ -111,7 +111,14 @@ export class Traces implements AsyncDisposable {
     const running = this.#running.get(name);
     if (running === undefined && !this.#ended.has(name)) throw notFound(name);
     await running?.file.settled();
-    return readTrace(this.#parts.settings.dir, name);
+    const { dir } = this.#parts.settings;
+    try {
+      await checkTrace(dir, name);
+    } catch (cause) {
+      // Somebody has moved or replaced it.
+      throw new OperatingError('notFound', `Cannot read the file of trace "${name}"`, { cause });
+    }
+    return readTrace(dir, name);
   }
 
   /** Its lines from now on, as server-sent events, until it ends or nobody reads any more. */

@@ -48,7 +48,7 @@ function parse(argv: readonly string[]) {
       args: [...argv],
       allowPositionals: true,
       options: {
-        config: { type: 'string' },
+        config: { type: 'string', short: 'c' },
         'data-dir': { type: 'string' },
         set: { type: 'string', multiple: true },
         detached: { type: 'boolean' },
@@ -80,10 +80,10 @@ Commands:
 ${rows.join('\n')}
 
 Options:
-  --config FILE    the main configuration file (etc/broker.conf)
-  --data-dir DIR   the data directory, before node.data_dir of the configuration
-  --set KEY=VALUE  a key of the configuration; as often as wanted
-  --help           print this
-  --version        print the version
+  -c, --config FILE  the main configuration file (etc/broker.conf)
+  --data-dir DIR     the data directory, before node.data_dir of the configuration
+  --set KEY=VALUE    a key of the configuration; as often as wanted
+  -h, --help         print this
+  --version          print the version
 `;
 }

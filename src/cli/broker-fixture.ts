@@ -7,7 +7,8 @@ import type { Run } from './run-options.ts';
 const run: Run = async ({ settings, stopping, onReady, configFile, version }) => {
   const { name } = settings.node;
   if (name.startsWith('broken')) throw new Error('Cannot listen on 127.0.0.1:1: it is broken');
-  console.log(JSON.stringify({ name, configFile, version, log: settings.log.to }));
+  const { to: log } = settings.log;
+  if (log !== 'off') console.log(JSON.stringify({ name, configFile, version, log }));
   const alive = setInterval(() => {}, 1000);
   onReady(['mqtt:tcp 127.0.0.1:1']);
   await new Promise((stopped) => stopping.addEventListener('abort', stopped));

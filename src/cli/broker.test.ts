@@ -115,13 +115,15 @@ test('broker start, status, ping, pid, restart and stop follow one broker', asyn
   const { broker, dataDir, configFile } = place(t, 'node.name = one@127.0.0.1\nlog.to = console\n');
   const started = await broker('start');
   assert.equal(started.err, '');
-  const pid = /is started: pid (\d+)\n {2}mqtt:tcp 127\.0\.0\.1:1\n$/.exec(started.out)?.[1];
+  const [, pid, said = ''] = /is started: pid (\d+)\n(.*)\n$/.exec(started.out) ?? [];
   assert.ok(pid, started.out);
   assert.equal(readFileSync(join(dataDir, 'broker.pid'), 'utf8').split('\n')[0], pid);
   assert.equal(statSync(dataDir).mode & 0o007, 0, 'the data directory is closed to others');
   assert.equal(statSync(join(dataDir, 'start.out')).mode & 0o077, 0, "start.out is its owner's");
-  const said = JSON.parse(readFileSync(join(dataDir, 'start.out'), 'utf8')) as object;
-  assert.partialDeepStrictEqual(said, { name: 'one@127.0.0.1', configFile, log: 'file' });
+  const banner = { name: 'one@127.0.0.1', configFile, log: 'file' };
+  assert.partialDeepStrictEqual(JSON.parse(said), banner);
+  const left = readFileSync(join(dataDir, 'start.out'), 'utf8');
+  assert.equal(left, '', 'a secret that was shown once does not stay behind');
 
   assert.deepEqual(await broker('ping'), { code: 0, out: 'pong\n', err: '' });
   assert.equal((await broker('pid')).out, `${pid}\n`);
@@ -149,6 +151,17 @@ test('broker start, status, ping, pid, restart and stop follow one broker', asyn
   );
   const stopped = await broker('status');
   assert.deepEqual([stopped.code, stopped.out], [1, 'Node one@127.0.0.1 is stopped\n']);
+});
+
+test('broker start names the listeners of a broker that says nothing', async (t) => {
+  const { broker } = place(t, 'node.name = one@127.0.0.1\nlog.to = off\n');
+  assert.match((await broker('start')).out, /pid \d+\n {2}mqtt:tcp 127\.0\.0\.1:1\n$/);
+});
+
+test('broker takes -c for --config', async (t) => {
+  const { configFile } = place(t, 'node.name = short@127.0.0.1\n');
+  const { out } = await run(process.execPath, [fixture, 'config', 'show', '-c', configFile]);
+  assert.match(out, /^node\.name = short@127\.0\.0\.1 /m);
 });
 
 test('broker start keeps what it says from others where they could read it before', async (t) => {

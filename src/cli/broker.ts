@@ -121,7 +121,7 @@ async function start({ args, options }: Context): Promise<number> {
   const { dataDir } = loadConfig(options).settings.node;
   const other = runningPid(dataDir);
   if (other !== undefined) return fail(`broker is running already: pid ${other}`);
-  const { pid, listeners } = await startDetached(
+  const { pid, listeners, said } = await startDetached(
     process.argv[1] ?? '',
     [
       'foreground',
@@ -132,7 +132,8 @@ async function start({ args, options }: Context): Promise<number> {
     ],
     dataDir,
   );
-  return print([`broker ${version()} is started: pid ${pid}`, ...listeners].join('\n  '));
+  const told = said === '' ? `  ${listeners.join('\n  ')}` : said;
+  return print(`broker ${version()} is started: pid ${pid}\n${told}`);
 }
 
 /** A detached process has nobody who reads its console, and nothing that bounds what it writes. */

@@ -2,7 +2,7 @@
 // it can still tell what there is to do. Exit codes: 0 done, 1 failed or no node, 2 the options were not
 // understood.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describeError } from '#base/errors';
 import { fullUsage, groupUsage, type UsageGroup } from '#base/usage-text';
@@ -39,9 +39,17 @@ export async function ctlCommand(argv: readonly string[], terminal: Terminal): P
 async function ask(args: CtlArguments, terminal: Terminal): Promise<number> {
   const { words, isJson, sets, dataDir: wanted } = args;
   const configFile = resolve(args.configFile ?? join(installRoot, 'etc', 'broker.conf'));
+  // The shipped one may be missing: what holds without it is known.
+  if (args.configFile !== undefined && !existsSync(configFile)) {
+    return fail(terminal, `Cannot read "${configFile}": there is no such file`);
+  }
   const { name, dataDir } = loadNodeOnly({ configFile, env: process.env, sets, dataDir: wanted });
+  const isHelp = words.length === 0 || (words[0] === 'help' && words.length <= 2);
   const outcome = await callNode(dataDir, { args: words, json: isJson }, terminal);
-  if (typeof outcome === 'object') return outcome.exitCode;
+  if (typeof outcome === 'object') {
+    if (isHelp && words.length < 2 && !isJson) await print(terminal, ctlOptions);
+    return outcome.exitCode;
+  }
   if (outcome === 'forbidden') {
     return fail(
       terminal,
@@ -51,9 +59,12 @@ async function ask(args: CtlArguments, terminal: Terminal): Promise<number> {
   if (outcome === 'lost') {
     return fail(terminal, `RPC to ${name} error: the connection was closed before the end`);
   }
-  const isHelp = words.length === 0 || (words[0] === 'help' && words.length <= 2);
   if (isHelp && !isJson) return help(words[1], terminal);
-  return fail(terminal, `Node '${name}' not responding to pings.`);
+  const asWhat = 'one that was started with --data-dir or --config is asked with the same';
+  return fail(
+    terminal,
+    `Node '${name}' not responding to pings.\nNo broker answers in "${dataDir}": ${asWhat}`,
+  );
 }
 
 /** What the broker brings itself; what plugins add only a node knows. */
@@ -62,7 +73,8 @@ async function help(word: string | undefined, terminal: Terminal): Promise<numbe
   const group = groups.find(({ name }) => name === word);
   if (group !== undefined) return print(terminal, groupUsage(group));
   await print(terminal, fullUsage(groups));
-  return word === undefined ? 0 : 1;
+  if (word !== undefined) return fail(terminal, `Cannot run "help ${word}": unknown command`);
+  return print(terminal, ctlOptions);
 }
 
 async function completion(words: readonly string[], terminal: Terminal): Promise<number> {

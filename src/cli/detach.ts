@@ -1,7 +1,7 @@
 // `start` and `stop`: a broker in the background, waited for.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runningPid } from './pid-file.ts';
@@ -13,6 +13,8 @@ const stopTimeoutMs = 10_000;
 export interface Started {
   readonly pid: number;
   readonly listeners: readonly string[];
+  /** What the broker has printed until it was ready. */
+  readonly said: string;
 }
 
 /** Runs `script` with `args` detached. Resolves when it is ready; throws what it said when not. */
@@ -25,14 +27,18 @@ export async function startDetached(
   const outputFile = join(dataDir, 'start.out');
   // A mode holds for a file that is made, not for one that is there.
   rmSync(outputFile, { force: true });
-  const output = openSync(outputFile, 'wx', 0o600);
+  const output = openSync(outputFile, 'ax', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
     detached: true,
     stdio: ['ignore', output, output, 'ipc'],
   });
   closeSync(output);
   try {
-    return { pid: child.pid ?? 0, listeners: await readiness(child) };
+    const listeners = await readiness(child);
+    const said = readFileSync(outputFile, 'utf8').trim();
+    // A secret may be in it, which is shown once. What the broker says when it dies comes here, too.
+    truncateSync(outputFile);
+    return { pid: child.pid ?? 0, listeners, said };
   } catch (error) {
     const said = readFileSync(outputFile, 'utf8').trim();
     throw new Error(`${(error as Error).message}${said === '' ? '' : `:\n${said}`}`, {

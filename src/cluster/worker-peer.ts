@@ -201,8 +201,11 @@ export class WorkerPeer implements Peer, LinkOwner, LinkSink {
   }
 
   #deliver(message: Message, route: Route, flags: number, member: MemberName | undefined): Wait {
-    const { router, filters } = this.#home.core;
-    if (member === undefined) return router.dispatchHere(message, route);
+    const { router, filters, metrics } = this.#home.core;
+    if (member === undefined) {
+      if (!route.isSystem) return router.dispatchHere(message, route);
+      return metrics.withoutSent(() => router.dispatchHere(message, route));
+    }
     const group = filters.group(member.filter, member.group);
     const isHandedOn = (flags & Flag.isHandedOn) !== 0;
     try {

@@ -45,13 +45,30 @@ test('rules of a listener are in the order of their numbers', () => {
 test('a port that two listeners want is a contradiction unless their addresses differ', () => {
   assert.match(
     problems('management.listener.http=8080', 'dashboard.listener.http=127.0.0.1:8080'),
-    /dashboard\.listener\.http: management\.listener\.http has port 8080 already/,
+    /dashboard\.listener\.http = .*: management\.listener\.http has that port already/,
   );
   assert.equal(
     problems('management.listener.http=127.0.0.1:8080', 'dashboard.listener.http=10.0.0.1:8080'),
     '',
   );
+  assert.equal(
+    problems('listener.tcp.external=0.0.0.0:8080', 'management.listener.http=[::1]:8080'),
+    '',
+    'all addresses of IPv4 are none of IPv6',
+  );
+  assert.match(
+    problems('listener.tcp.external=8080', 'management.listener.http=[::1]:8080'),
+    /management\.listener\.http = .*: listener\.tcp\.external has that port already/,
+  );
   assert.equal(problems('management.listener.http=0', 'dashboard.listener.http=0'), '');
+});
+
+test('half a certificate, and one that nobody is asked for, are contradictions over TLS', () => {
+  const base = 'management.listener.https';
+  const half = problems(`${base}=8081`, `${base}.certfile=package.json`);
+  assert.match(half, /certfile alone: expected management\.listener\.https\.keyfile as well/);
+  const idle = problems(`${base}=8081`, `${base}.fail_if_no_peer_cert=true`);
+  assert.match(idle, /fail_if_no_peer_cert: no certificate is asked for/);
 });
 
 test('keys of the original that have no meaning here are told apart from unknown ones', () => {

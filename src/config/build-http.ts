@@ -1,8 +1,6 @@
-// Checked values → the settings of management and of the dashboard, and what is wrong between their
-// keys although each by itself is fine.
+// Checked values → the settings of management and of the dashboard.
 
-import { resolve } from 'node:path';
-import type { ConfigProblem } from './config-error.ts';
+import { buildTls } from './build-tls.ts';
 import { dashboardHttp, dashboardHttps, dashboardKeys } from './dashboard-keys.ts';
 import type { HttpKeys, HttpsKeys } from './http-keys.ts';
 import {
@@ -16,7 +14,6 @@ import type {
   HttpListenerSettings,
   ListenerSettings,
   ManagementSettings,
-  Settings,
   TlsSettings,
 } from './settings.ts';
 import type { Values } from './values.ts';
@@ -65,63 +62,6 @@ function listenerIn(
 }
 
 function tlsIn(values: Values, root: string, keys: HttpsKeys): TlsSettings {
-  const tls = values.read(keys.tls);
-  const { min, max } = values.get(keys.versions);
-  const absolute = (file: string | undefined): string | undefined =>
-    file === undefined ? undefined : resolve(root, file);
-  return {
-    ...tls,
-    minVersion: min,
-    maxVersion: max,
-    keyFile: absolute(tls.keyFile),
-    certFile: absolute(tls.certFile),
-    caCertFile: absolute(tls.caCertFile),
-    dhFile: absolute(tls.dhFile),
-    ciphers: tls.ciphers?.replaceAll(/\s*,\s*/g, ':'),
-    pskCiphers: undefined,
-  };
-}
-
-type Taken = Pick<HttpListenerSettings, 'key' | 'host' | 'port'>;
-
-/** `attempted`: keys that had a line, also a refused one, so that one slip is told only once. */
-export function httpContradictions(
-  { management, dashboard, listeners }: Settings,
-  values: Values,
-  attempted: ReadonlySet<string>,
-): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const refuse = (key: string, text: string): void => {
-    problems.push({ where: values.where(key), key, text: `Cannot use ${key}${text}` });
-  };
-  const taken: Taken[] = listeners.map(({ kind, name, host, port }) => {
-    return { key: `listener.${kind}.${name}`, host, port };
-  });
-  for (const { key, host, port, tls } of [...management.listeners, ...dashboard.listeners]) {
-    const other = taken.find((one) => port !== 0 && port === one.port && meet(host, one.host));
-    if (other !== undefined) {
-      refuse(key, `: ${other.key} has port ${port} already, expected another port or off`);
-    }
-    taken.push({ key, host, port });
-    const files = [`${key}.keyfile`, `${key}.certfile`];
-    const [present, ...more] = files.filter((file) => attempted.has(file));
-    if (tls !== undefined && present !== undefined && more.length === 0) {
-      const missing = files.find((file) => file !== present);
-      refuse(present, ` alone: expected ${missing} as well`);
-    }
-    if (tls?.failIfNoPeerCert === true && !tls.verifyPeer) {
-      refuse(
-        `${key}.fail_if_no_peer_cert`,
-        ': no certificate is asked for, expected verify = verify_peer',
-      );
-    }
-  }
-  return problems;
-}
-
-/** Whether two addresses can share a socket. */
-function meet(a: string | undefined, b: string | undefined): boolean {
-  const isWide = (host: string | undefined): boolean =>
-    host === undefined || host === '0.0.0.0' || host === '::';
-  return a === b || isWide(a) || isWide(b);
+  const tls = { ...values.read(keys.tls), pskCiphers: undefined };
+  return buildTls(tls, values.get(keys.versions), root);
 }

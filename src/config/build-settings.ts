@@ -4,6 +4,7 @@
 import { resolve } from 'node:path';
 import { brokerKeys } from './broker-keys.ts';
 import { buildDashboard, buildManagement } from './build-http.ts';
+import { buildTls } from './build-tls.ts';
 import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
 import { levelFileKey, logKeys } from './log-keys.ts';
 import { moduleKeys } from './module-keys.ts';
@@ -103,22 +104,7 @@ function accessOf(values: Values, listener: readonly string[]): ListenerSettings
 }
 
 function tlsOf(values: Values, names: readonly string[], root: string): TlsSettings {
-  const tls = values.read<Omit<TlsSettings, 'minVersion' | 'maxVersion'>>(tlsKeys, names);
-  const { min, max } = values.get(tlsVersionsKey, names);
-  const absolute = (file: string | undefined): string | undefined =>
-    file === undefined ? undefined : resolve(root, file);
-  return {
-    ...tls,
-    minVersion: min,
-    maxVersion: max,
-    keyFile: absolute(tls.keyFile),
-    certFile: absolute(tls.certFile),
-    caCertFile: absolute(tls.caCertFile),
-    dhFile: absolute(tls.dhFile),
-    // OpenSSL separates by colons; lists of the original platform by commas.
-    ciphers: tls.ciphers?.replaceAll(/\s*,\s*/g, ':'),
-    pskCiphers: tls.pskCiphers?.replaceAll(/\s*,\s*/g, ':'),
-  };
+  return buildTls(values.read(tlsKeys, names), values.get(tlsVersionsKey, names), root);
 }
 
 function wsOf(values: Values, names: readonly string[]): WsSettings {

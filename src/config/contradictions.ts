@@ -1,12 +1,10 @@
 // What is wrong between keys although each by itself is fine.
 
-import { httpContradictions } from './build-http.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { fillPattern } from './key.ts';
 import { bindKey } from './listener-keys.ts';
 import { monitorKeys } from './monitor-keys.ts';
-import type { ListenerSettings, MonitorSettings, Settings } from './settings.ts';
-import { tlsKeys } from './tls-keys.ts';
+import type { HttpListenerSettings, MonitorSettings, Settings } from './settings.ts';
 import type { Values } from './values.ts';
 
 /** `attempted`: keys that had a line, also a refused one, so that one slip is told only once. */
@@ -15,16 +13,26 @@ export function findContradictions(
   values: Values,
   attempted: ReadonlySet<string>,
 ): ConfigProblem[] {
+  const listeners = everyListener(settings);
   return [
     ...keysOfNoListener(values, attempted),
     ...crossedWatermarks(settings.monitor, values),
-    ...settings.listeners.flatMap((listener) => halfCertificates(listener, values, attempted)),
-    ...settings.listeners.flatMap((listener) => idleTlsKeys(listener, values)),
-    ...settings.listeners.flatMap((listener, place) =>
-      samePort(listener, settings.listeners.slice(0, place), values),
+    ...listeners.flatMap((listener) => halfCertificates(listener, values, attempted)),
+    ...listeners.flatMap((listener) => idleTlsKeys(listener, values)),
+    ...listeners.flatMap((listener, place) =>
+      samePort(listener, listeners.slice(0, place), values),
     ),
-    ...httpContradictions(settings, values, attempted),
   ];
+}
+
+/** Any listener; all its keys begin with `key`. */
+type AnyListener = Pick<HttpListenerSettings, 'key' | 'host' | 'port' | 'listenOn' | 'tls'>;
+
+function everyListener({ listeners, management, dashboard }: Settings): AnyListener[] {
+  const ofClients = listeners.map(({ kind, name, host, port, listenOn, tls }) => {
+    return { key: fillPattern(bindKey.pattern, [kind, name]), host, port, listenOn, tls };
+  });
+  return [...ofClients, ...management.listeners, ...dashboard.listeners];
 }
 
 function keysOfNoListener(values: Values, attempted: ReadonlySet<string>): ConfigProblem[] {
@@ -52,48 +60,41 @@ function crossedWatermarks(monitor: MonitorSettings, values: Values): ConfigProb
 }
 
 function halfCertificates(
-  { kind, name, tls }: ListenerSettings,
+  { key: base, tls }: AnyListener,
   values: Values,
   attempted: ReadonlySet<string>,
 ): ConfigProblem[] {
-  const key = fillPattern(tlsKeys.keyFile.pattern, [kind, name]);
-  const cert = fillPattern(tlsKeys.certFile.pattern, [kind, name]);
+  const [key, cert] = [`${base}.keyfile`, `${base}.certfile`];
   if (!tls || attempted.has(key) === attempted.has(cert)) return [];
   const [present, missing] = attempted.has(key) ? [key, cert] : [cert, key];
   const text = `Cannot use ${present} alone: expected ${missing} as well`;
   return [{ where: values.where(present), key: present, text }];
 }
 
-function idleTlsKeys({ kind, name, tls }: ListenerSettings, values: Values): ConfigProblem[] {
+function idleTlsKeys({ key: base, tls }: AnyListener, values: Values): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
-  const refuse = (pattern: string, text: string): void => {
-    const key = fillPattern(pattern, [kind, name]);
+  const refuse = (field: string, text: string): void => {
+    const key = `${base}.${field}`;
     problems.push({ where: values.where(key), key, text: `Cannot use ${key}: ${text}` });
   };
   if (tls?.ciphers !== undefined && tls.pskCiphers !== undefined) {
-    refuse(tlsKeys.pskCiphers.pattern, 'ciphers is set too, expected one of the two');
+    refuse('psk_ciphers', 'ciphers is set too, expected one of the two');
   }
   if (tls?.failIfNoPeerCert === true && !tls.verifyPeer) {
-    refuse(
-      tlsKeys.failIfNoPeerCert.pattern,
-      'no certificate is asked for, expected verify = verify_peer',
-    );
+    const text = 'no certificate is asked for, expected verify = verify_peer';
+    refuse('fail_if_no_peer_cert', text);
   }
   return problems;
 }
 
 function samePort(
-  listener: ListenerSettings,
-  earlier: readonly ListenerSettings[],
+  { key, host, port, listenOn }: AnyListener,
+  earlier: readonly AnyListener[],
   values: Values,
 ): ConfigProblem[] {
-  const taken = earlier.find(
-    ({ port, host }) => port === listener.port && port !== 0 && meet(host, listener.host),
-  );
+  const taken = earlier.find((one) => port !== 0 && one.port === port && meet(one.host, host));
   if (!taken) return [];
-  const key = fillPattern(bindKey.pattern, [listener.kind, listener.name]);
-  const other = fillPattern(bindKey.pattern, [taken.kind, taken.name]);
-  const text = `Cannot use ${key} = "${listener.listenOn}": ${other} has that port already, expected another port or off`;
+  const text = `Cannot use ${key} = "${listenOn}": ${taken.key} has that port already, expected another port or off`;
   return [{ where: values.where(key), key, text }];
 }
 

@@ -117,6 +117,11 @@ function isFixed(segment: string): boolean {
   return segment !== '$' && segment !== '<n>' && !segment.startsWith('(');
 }
 
+/** A secret is never shown. Names of hash functions are none. */
+export function isSecretKey(written: string): boolean {
+  return /password|secret|cookie/.test(written) && !written.endsWith('_hash');
+}
+
 /** As people read it: `zone.<name>.max_inflight`, `listener.<ssl|wss>.<name>.keyfile`. */
 export function showPattern(pattern: string): string {
   return pattern.replaceAll('$', '<name>').replaceAll('(', '<').replaceAll(')', '>');

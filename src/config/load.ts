@@ -10,7 +10,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './contradictions.ts';
 import { whyForeign } from './foreign-keys.ts';
 import { deepFreeze } from './freeze.ts';
-import type { Key } from './key.ts';
+import { isSecretKey, type Key } from './key.ts';
 import { allKeys, findKey } from './keys.ts';
 import { nearest, nearestKey } from './nearest.ts';
 import { nodeKeys } from './node-keys.ts';
@@ -135,7 +135,8 @@ function badValue(written: string, text: string, key: Key<unknown>): string {
   const lower = text.toLowerCase();
   const longer = text === '' ? undefined : choices.find((word) => word.startsWith(lower));
   const meant = longer ?? nearest(lower, choices);
-  return `Cannot use ${written} = "${text}": expected ${key.type.expects}${didYouMean(meant)}`;
+  const found = isSecretKey(written) ? '' : ` = "${text}"`;
+  return `Cannot use ${written}${found}: expected ${key.type.expects}${didYouMean(meant)}`;
 }
 
 function didYouMean(meant: string | undefined): string {

@@ -28,14 +28,17 @@ export function fromMap(overrides: ReadonlyMap<string, string>): Gathered {
   const assignments = [...overrides].map(
     ([key, value]) => ({ key, value, where: overridesWhere, source: 'overrides' }) as const,
   );
-  const problems = assignments
-    .filter(({ value }) => /[\r\n]/.test(value))
-    .map(({ key, where }) => ({
-      where,
-      key,
-      text: `Cannot set ${key}: the value has several lines, expected one`,
-    }));
+  const problems = assignments.flatMap(({ key, value, where }) => {
+    const fault = faultOf(value);
+    return fault === undefined ? [] : [{ where, key, text: `Cannot set ${key}: ${fault}` }];
+  });
   return withoutDataDir({ assignments, problems });
+}
+
+/** What a file would not give back. */
+function faultOf(value: string): string | undefined {
+  if (/[\r\n]/.test(value)) return 'the value has several lines, expected one';
+  return value.isWellFormed() ? undefined : 'the value is no Unicode text, expected one';
 }
 
 function withoutDataDir({ assignments, problems }: Gathered): Gathered {

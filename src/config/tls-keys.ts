@@ -29,13 +29,20 @@ const verify: ValueType<boolean> = {
   },
 };
 
-export const tlsVersionsKey: Key<{
+export interface TlsVersions {
   readonly min: TlsSettings['minVersion'];
   readonly max: TlsSettings['maxVersion'];
-}> = key(`${base}.tls_versions`, tlsVersions, 'tlsv1.2,tlsv1.3', {
-  shipped: everyTls('tlsv1.2,tlsv1.3'),
-  text: 'Versions of TLS that a client may use.',
-});
+}
+
+export const tlsVersionsKey: Key<TlsVersions> = key(
+  `${base}.tls_versions`,
+  tlsVersions,
+  'tlsv1.2,tlsv1.3',
+  {
+    shipped: everyTls('tlsv1.2,tlsv1.3'),
+    text: 'Versions of TLS that a client may use.',
+  },
+);
 
 export const tlsKeys: KeysOf<Omit<TlsSettings, 'minVersion' | 'maxVersion'>> = {
   handshakeTimeoutMs: key(`${base}.handshake_timeout`, durationMs(1), '15s', {

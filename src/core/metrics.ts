@@ -45,6 +45,7 @@ export const counterNames = [
   'messagesExpired',
   'messagesRetained',
   'messagesDropped',
+  /** To other nodes, and there is one: what goes to another worker does not leave the node. */
   'messagesForward',
   'overloadEpisodes',
   'overloadPaused',
@@ -59,6 +60,8 @@ export const Metric: { readonly [N in CounterName]: number } = Object.fromEntrie
 
 const publishReceived = ['qos0Received', 'qos1Received', 'qos2Received'] as const;
 const publishSent = ['qos0Sent', 'qos1Sent', 'qos2Sent'] as const;
+
+const sentCounters = publishSent.map((name) => Metric[name]);
 
 /** The keys of the interface and what adds up to them; those of `overload/` are our addition. */
 const sums: Readonly<Record<string, readonly CounterName[]>> = {
@@ -157,6 +160,18 @@ export class Metrics {
 
   add(index: number, by = 1): void {
     (this.counts[index] as number) += by;
+  }
+
+  /** What is sent meanwhile is the broker's own and not counted: these are figures about clients. */
+  withoutSent<T>(body: () => T): T {
+    const before = sentCounters.map((index) => this.counts[index] as number);
+    try {
+      return body();
+    } finally {
+      sentCounters.forEach((index, place) => {
+        this.counts[index] = before[place] as number;
+      });
+    }
   }
 
   /** The value of one key of the interface. */

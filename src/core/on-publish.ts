@@ -362,7 +362,10 @@ function acknowledge(inbound: Inbound, code: number, wait: Wait): void {
 function refuse(inbound: Inbound, code: number, text: string): void {
   inbound.settle();
   const { channel, packetId, qos, message } = inbound;
-  channel.core.hooks.tell('message.refused', message.own(), code, text);
+  const { hooks } = channel.core;
+  if (hooks.lists['message.refused'] !== null) {
+    hooks.tell('message.refused', message.own(), code, text);
+  }
   if (qos === 0) return;
   if (!channel.isV5) acknowledge(inbound, Reason.success, undefined);
   else channel.acknowledge(qos === 1 ? 'puback' : 'pubrec', packetId, code, undefined, text);

@@ -10,11 +10,11 @@ import type { Peers } from './peers-port.ts';
 import type { Wait } from './ports.ts';
 import type { Stats } from './stats.ts';
 import type { Store } from './store-port.ts';
+import { isSystemTopic } from './system-topics.ts';
 import { unpromised } from './wait.ts';
 
 const sweepSeconds = 60;
 const sweepNames = 300;
-const system = '$SYS/';
 
 export class Retained {
   readonly #system = new NameTrie<Message>();
@@ -61,7 +61,7 @@ export class Retained {
   put(message: Message): Wait {
     const { topic } = message;
     if (message.payloadBytes === 0) return this.delete(topic, message.qos > 0);
-    if (topic.startsWith(system)) {
+    if (isSystemTopic(topic)) {
       this.#system.set(topic, message.compact());
       return undefined;
     }
@@ -80,7 +80,7 @@ export class Retained {
 
   /** Why a message with a payload of this size is not kept; undefined: it is. */
   refusal(topic: string, payloadBytes: number): string | undefined {
-    if (topic.startsWith(system)) return undefined;
+    if (isSystemTopic(topic)) return undefined;
     const { maxPayloadBytes, maxRetainedMessages } = this.#settings;
     if (payloadBytes > maxPayloadBytes) {
       return `${payloadBytes} bytes: the limit is ${maxPayloadBytes}`;
@@ -91,7 +91,7 @@ export class Retained {
   }
 
   delete(topic: string, isAwaited = true): Wait {
-    if (topic.startsWith(system)) {
+    if (isSystemTopic(topic)) {
       this.#system.delete(topic);
       return undefined;
     }
@@ -113,7 +113,7 @@ export class Retained {
     visit: (message: Message) => boolean,
   ): string | undefined {
     // A filter that begins with a wildcard matches nothing that begins with `$` [MQTT-4.7.2-1].
-    if (filter.startsWith(system)) {
+    if (isSystemTopic(filter)) {
       return this.#system.matchSlice(filter, from, namesMax, (_, message) => visit(message));
     }
     const { nowMs } = this.#timers;

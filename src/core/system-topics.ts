@@ -6,7 +6,7 @@ import type { BrokerSettings } from '#config/settings';
 import type { ClientInfo } from '#hooks/table';
 import { isSystem } from '#topics/topic';
 
-export const systemPrefix = '$SYS/';
+const systemPrefix = '$SYS/';
 
 /** Of a topic or a filter as it is routed, that is with mountpoint. */
 export function isSystemTopic(topic: string): boolean {

@@ -11,8 +11,10 @@ import { checkParams } from '#admin/check-params';
 import type { AnyOperation, Caller } from '#admin/operation';
 import type { Services } from '#admin/services';
 import { authenticate, type Owner } from './basic-auth.ts';
-import { type Answer, failed, failure, notFound, success } from './envelope.ts';
+import { isCrossSite } from './cross-site.ts';
+import { type Answer, failed, failure, forbidden, notFound, success } from './envelope.ts';
 import { BadEscape, readJson, requestParams } from './request-params.ts';
+import { isApiPath } from './request-path.ts';
 import { streamAnswer } from './stream-answer.ts';
 
 export interface ApiParts {
@@ -65,14 +67,19 @@ export class Api implements AsyncDisposable {
     });
     // Whatever it says, it is JSON.
     delete request.headers['content-type'];
+    if (isCrossSite(request)) {
+      this.#answer(response, forbidden);
+      return;
+    }
     this.#app ??= this.#build();
-    this.#app.then(
-      (app) => app.routing(request, response),
-      (error: unknown) => {
-        const { status, headers, body } = failed(error, (fault) => this.#onFault(undefined, fault));
-        response.writeHead(status, headers).end(body);
-      },
-    );
+    this.#app
+      .then((app) => app.routing(request, response))
+      .catch((error: unknown) => {
+        this.#answer(
+          response,
+          failed(error, (fault) => this.#onFault(undefined, fault)),
+        );
+      });
   }
 
   /** Nobody is let in any more; those who are there have a moment. */
@@ -135,7 +142,7 @@ export class Api implements AsyncDisposable {
     const operation = operationOf(request);
     const visit = this.#visitOf(request);
     if (operation?.http?.isOpen && isServed(operation, visit.owner)) return;
-    if (operation === undefined && !isOurs(request.raw.url)) return;
+    if (operation === undefined && !isApiPath(request.raw.url)) return;
     const { authorization } = request.headers;
     const { services } = this.#parts;
     visit.name = await authenticate(services, visit.owner, authorization, addressOf(request));
@@ -195,6 +202,12 @@ export class Api implements AsyncDisposable {
     reply.code(status).headers(headers).send(Buffer.from(body));
   }
 
+  /** Past the library. What is left of the body is not waited for. */
+  #answer(response: ServerResponse, { status, headers, body }: Answer): void {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+  }
+
   #onFault(operation: string | undefined, error: unknown): void {
     this.#parts.log.error('operation.failed', { operation, error });
   }
@@ -213,10 +226,6 @@ function operationOf(request: FastifyRequest): AnyOperation | undefined {
 
 function isServed({ http }: AnyOperation, owner: Owner): boolean {
   return http?.port !== 'dashboard' || owner === 'dashboard';
-}
-
-function isOurs(url = ''): boolean {
-  return /^\/+api\/+v3(\/|\?|$)/.test(url);
 }
 
 function addressOf(request: FastifyRequest): string {

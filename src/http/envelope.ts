@@ -44,6 +44,8 @@ export function failure(
 }
 
 export const notFound: Answer = failure(404, 404, 'Not Found');
+const otherOrigin = 'Forbidden: a page of another origin cannot change anything';
+export const forbidden: Answer = failure(403, 403, otherOrigin);
 export const unavailable: Answer = failure(503, 503, 'Service Unavailable');
 const internal: Answer = failure(500, 500, 'Internal Error');
 const challenge = { 'www-authenticate': 'Basic realm="broker", charset="UTF-8"' };

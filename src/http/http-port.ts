@@ -14,7 +14,7 @@ import { FileWatch } from '#net/file-watch';
 import type { ListenerReport } from '#net/listener';
 import { ensureSelfSigned } from '#net/self-signed';
 import { filesOf, loadContext, type TlsFiles } from '#net/tls-context';
-import { failure } from './envelope.ts';
+import { type Answer, failure } from './envelope.ts';
 import { SlowReaders } from './slow-readers.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -39,6 +39,8 @@ export class HttpPort implements AsyncDisposable {
   readonly #options: HttpPortOptions;
   readonly #server: Server | TlsServer;
   readonly #sockets = new Set<Socket>();
+  /** Answers that have not ended, by connection. */
+  readonly #underWay = new WeakMap<Socket, Set<ServerResponse>>();
   readonly #slow: SlowReaders;
   #watch: FileWatch | undefined;
 
@@ -64,6 +66,8 @@ export class HttpPort implements AsyncDisposable {
       keepAliveTimeout: keepAliveMs,
       connectionsCheckingInterval: Math.min(checkMsMax, Math.ceil(requestTimeoutMs / 4)),
       noDelay: true,
+      // Asked for by `#serve`, which answers in an envelope.
+      requireHostHeader: false,
     };
     this.#server =
       settings.tls === undefined
@@ -74,8 +78,11 @@ export class HttpPort implements AsyncDisposable {
     const access = new AccessRules(settings.access);
     this.#server.on('connection', (socket: Socket) => this.#accept(socket, access));
     this.#server.on('secureConnection', (socket: TLSSocket) => this.#secured(socket));
-    this.#server.on('request', options.handle);
-    this.#server.on('clientError', refuse);
+    this.#server.on('request', (request, response) => this.#serve(request, response));
+    this.#server.on('checkExpectation', (_request, response: ServerResponse) => {
+      send(response, failure(417, 417, 'Expectation Failed'));
+    });
+    this.#server.on('clientError', (error, socket: Socket) => this.#refuse(error, socket));
   }
 
   /** Where it listens, as it came out: `127.0.0.1:18083`, `*:8080`. */
@@ -135,6 +142,26 @@ export class HttpPort implements AsyncDisposable {
     this.#server.on('error', (error) => {
       this.#options.log.error('http.failed', { key: this.settings.key, error });
     });
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { socket, headers, httpVersion } = request;
+    const underWay = this.#underWay.get(socket) ?? new Set();
+    this.#underWay.set(socket, underWay.add(response));
+    response.once('close', () => underWay.delete(response));
+    if (headers.host === undefined && httpVersion === '1.1')
+      send(response, failure(400, 400, 'Bad Request'));
+    else this.#options.handle(request, response);
+  }
+
+  /**
+   * What came is no request, or not in time. It is told so where no other answer is expected first: an
+   * answer that comes too early is taken for that of somebody else.
+   */
+  #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    const before = [...(this.#underWay.get(socket) ?? [])];
+    if (before.some(({ req, headersSent }) => req.complete || headersSent)) socket.destroy();
+    else refuse(error, socket);
   }
 
   #accept(socket: Socket, access: AccessRules): void {
@@ -201,7 +228,10 @@ const refusals: Readonly<Record<string, readonly [status: number, words: string]
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
 };
 
-/** What came is no request, or not in time. */
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+}
+
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const [status, words] = refusals[error.code ?? ''] ?? [400, 'Bad Request'];
   const { headers, body } = failure(status, status, words, { connection: 'close' });

@@ -2,6 +2,7 @@
 // serves, and both in the two lines that the original answers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pathOf } from './request-path.ts';
 
 export interface Health {
   readonly node: string;
@@ -36,7 +37,7 @@ export function answerProbe(
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {
-  const [path = ''] = (request.url ?? '').split('?', 1);
+  const path = pathOf(request.url);
   const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
   if (probe === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return false;
   void answer(probe, health, response);

@@ -1,6 +1,7 @@
 // The parameters of a request from wherever they stand: path before query before body, and of a query the
 // first of a name. Every body is JSON, whatever its content type says.
 
+import { isUtf8 } from 'node:buffer';
 import { OperatingError } from '#admin/failures';
 import type { HttpFace } from '#admin/operation';
 
@@ -62,6 +63,13 @@ export class BadEscape extends Error {
 
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) {
+    throw new OperatingError('notJson', 'Cannot read the body as JSON: it is not UTF-8');
+  }
+  if (isTooDeep(bytes)) {
+    const text = `Cannot read the body: it is nested deeper than ${depthMax} levels, the most`;
+    throw new OperatingError('notJson', text);
+  }
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown;
   } catch (cause) {
@@ -69,3 +77,25 @@ export function readJson(bytes: Buffer): unknown {
     throw new OperatingError('notJson', `Cannot read the body as JSON: ${found}`, { cause });
   }
 }
+
+/** Whoever walks through what was said walks in a stack that has an end. */
+const depthMax = 100;
+
+/** Looks at brackets outside of texts; what is no JSON may be anything. */
+function isTooDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) isText = !isText;
+    else if (isText && byte === backslash) i++;
+    else if (isText) continue;
+    else if (byte === openArray || byte === openObject) depth++;
+    else if (byte === closeArray || byte === closeObject) depth--;
+    if (depth > depthMax) return true;
+  }
+  return false;
+}
+
+const [quote, backslash] = Buffer.from('"\\');
+const [openArray, closeArray, openObject, closeObject] = Buffer.from('[]{}');

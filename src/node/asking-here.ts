@@ -3,21 +3,17 @@
 import { describeError } from '#base/errors';
 import type { Gathered } from '#base/gather';
 import type { Upheld, WorkersFace } from './node-face.ts';
-import type { Place, ReportName, Reports } from './place.ts';
+import { type Place, type ReportListener, ReportListeners, type ReportName } from './place.ts';
 import { type VerbAnswer, type VerbArgs, type VerbName, type Verbs, verbsOf } from './verbs.ts';
-
-type Listener = (value: never, worker: number) => void;
 
 export class AskingHere implements WorkersFace {
   readonly #verbs: Verbs;
-  readonly #listeners = new Map<ReportName, Listener[]>();
+  readonly #listeners = new ReportListeners();
 
   constructor(place: Omit<Place, 'report'>) {
     this.#verbs = verbsOf({
       ...place,
-      report: (name, value) => {
-        for (const listener of this.#listeners.get(name) ?? []) listener(value as never, 0);
-      },
+      report: (name, value) => this.#listeners.tell(name, value, 0),
     });
   }
 
@@ -49,12 +45,7 @@ export class AskingHere implements WorkersFace {
     await this.anywhere(verb, typeof args === 'function' ? args() : args);
   }
 
-  onReport<N extends ReportName>(
-    name: N,
-    listener: (value: Reports[N], worker: number) => void,
-  ): void {
-    const listeners = this.#listeners.get(name) ?? [];
-    listeners.push(listener as Listener);
-    this.#listeners.set(name, listeners);
+  onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void {
+    this.#listeners.add(name, listener);
   }
 }

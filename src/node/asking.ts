@@ -5,7 +5,7 @@ import { CallError, type Calls } from '#base/calls';
 import type { Clock } from '#base/clock';
 import { gather, type Gathered } from '#base/gather';
 import type { Upheld, WorkersFace } from './node-face.ts';
-import type { ReportName, Reports } from './place.ts';
+import { type ReportListener, ReportListeners, type ReportName, type Reports } from './place.ts';
 import type { VerbAnswer, VerbArgs, VerbName } from './verbs.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
@@ -25,12 +25,10 @@ export interface AskingParts {
 
 const answerMsMax = 10_000;
 
-type Listener = (value: never, worker: number) => void;
-
 export class Asking implements WorkersFace {
   readonly #parts: AskingParts;
   readonly #upheld = new Map<VerbName, () => readonly unknown[]>();
-  readonly #listeners = new Map<ReportName, Listener[]>();
+  readonly #listeners = new ReportListeners();
 
   constructor(parts: AskingParts) {
     this.#parts = parts;
@@ -71,9 +69,11 @@ export class Asking implements WorkersFace {
   async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void> {
     const argsNow = typeof args === 'function' ? args : () => args;
     this.#upheld.set(verb, argsNow);
-    // One that is down is told before it lets anybody in.
+    // One that is down is told before it lets anybody in, and so is the successor of one that dies now.
     const up = this.#parts.workers().filter(({ isUp }) => isUp);
-    await Promise.all(up.map((asked) => ask(asked, verb, argsNow(), answerMsMax)));
+    await Promise.all(
+      up.map((asked) => ask(asked, verb, argsNow(), answerMsMax).catch(passIfClosed)),
+    );
   }
 
   /** A worker is about to listen. */
@@ -83,18 +83,17 @@ export class Asking implements WorkersFace {
     }
   }
 
-  onReport<N extends ReportName>(
-    name: N,
-    listener: (value: Reports[N], worker: number) => void,
-  ): void {
-    const listeners = this.#listeners.get(name) ?? [];
-    listeners.push(listener as Listener);
-    this.#listeners.set(name, listeners);
+  onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void {
+    this.#listeners.add(name, listener);
   }
 
-  reported(worker: number, name: ReportName, value: Reports[ReportName]): void {
-    for (const listener of this.#listeners.get(name) ?? []) listener(value as never, worker);
+  reported<N extends ReportName>(worker: number, name: N, value: Reports[N]): void {
+    this.#listeners.tell(name, value, worker);
   }
+}
+
+function passIfClosed(error: unknown): void {
+  if (!(error instanceof CallError && error.code === 'call_closed')) throw error;
 }
 
 function ask<V extends VerbName>(

@@ -9,7 +9,9 @@
 
 import { behind, type ListKind, rowKey, type RowTypes } from './list-orders.ts';
 import { type ListPage, type ListStart, type SliceBounds, sliceRows } from './lists.ts';
+import type { ListSlice } from './list-verbs.ts';
 import type { WorkersFace } from './node-face.ts';
+import { rowsIn } from './row-columns.ts';
 import type { VerbAnswer, VerbArgs } from './verbs.ts';
 
 /** A worker did not answer: what it has is unknown, and a list without it would say that it has nothing. */
@@ -92,7 +94,7 @@ export async function readRows<K extends ListKind>(
   const rows: RowTypes[K][] = [];
   for (let { from } = wanted; ; ) {
     const bounds = { to, username, rowsMax: Math.min(sliceRows, rowsMax - rows.length) };
-    const slices = await ask(workers, 'list', [kind, from, bounds]);
+    const slices = (await ask(workers, 'list', [kind, from, bounds])).map(pageIn);
     const next = firstNext(slices);
     rows.push(...merged<K>(slices, next).slice(0, rowsMax - rows.length));
     if (next === undefined || rows.length >= rowsMax) return rows;
@@ -101,6 +103,10 @@ export async function readRows<K extends ListKind>(
     await new Promise((resolve) => setImmediate(resolve));
     signal?.throwIfAborted();
   }
+}
+
+function pageIn({ columns, next }: ListSlice): ListPage {
+  return { rows: rowsIn(columns), next };
 }
 
 /** All workers have told everything before it. */
@@ -157,11 +163,12 @@ export async function readClient<K extends Exclude<ListKind, 'routes'>>(
   const rows: RowTypes[K][] = [];
   const bounds = { to: behind(clientId) };
   for (let from: string | undefined = clientId; from !== undefined; ) {
-    const slice: ListPage | undefined = await workers.atClient(clientId, 'list', [
+    const found: ListSlice | undefined = await workers.atClient(clientId, 'list', [
       kind,
       from,
       bounds,
     ]);
+    const slice: ListPage | undefined = found && pageIn(found);
     rows.push(...((slice?.rows ?? []) as RowTypes[K][]));
     from = slice?.next;
     if (from !== undefined) await new Promise((resolve) => setImmediate(resolve));

@@ -1,21 +1,22 @@
 // Lists of a worker, a slice at a time, and ending a session that nobody is connected to.
 
 import type { Broker } from '#core/broker';
-import {
-  type ListKind,
-  type ListPage,
-  type ListSamples,
-  Lists,
-  type ListStart,
-  type SliceBounds,
-} from './lists.ts';
+import type { ListKind } from './list-orders.ts';
+import { type ListSamples, Lists, type ListStart, type SliceBounds } from './lists.ts';
+import { columnsOf, type RowColumns } from './row-columns.ts';
+
+/** A page of `Lists` as it goes from thread to thread. */
+export interface ListSlice {
+  readonly columns: RowColumns;
+  readonly next: string | undefined;
+}
 
 /** running: a client is connected, or about to be. */
 export type Cleaned = 'cleaned' | 'running' | 'none';
 
 export type ListVerbs = {
   /** A slice of a list; `from`: the answer of the slice before, or a key. */
-  list: (kind: ListKind, from: string | undefined, bounds?: SliceBounds) => ListPage;
+  list: (kind: ListKind, from: string | undefined, bounds?: SliceBounds) => ListSlice;
   listStart: (kind: ListKind, offset: number) => ListStart;
   listSamples: (kind: ListKind, from: string, to: string | undefined) => ListSamples;
   listRanks: (kind: ListKind, keys: readonly string[]) => readonly number[];
@@ -26,7 +27,10 @@ export type ListVerbs = {
 export function listVerbs({ broker }: { readonly broker: Broker }): ListVerbs {
   const lists = new Lists(broker);
   return {
-    list: (kind, from, bounds) => lists.page(kind, from, bounds),
+    list: (kind, from, bounds) => {
+      const { rows, next } = lists.page(kind, from, bounds);
+      return { columns: columnsOf(rows), next };
+    },
     listStart: (kind, offset) => lists.start(kind, offset),
     listSamples: (kind, from, to) => lists.samples(kind, from, to),
     listRanks: (kind, keys) => lists.ranks(kind, keys),

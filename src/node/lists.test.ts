@@ -6,7 +6,8 @@ import test from 'node:test';
 import { VirtualClock } from '#base/clock';
 import type { ListKind } from './list-orders.ts';
 import { brokerWithout, connected, subscribed } from './lists-fixture.ts';
-import { Lists, type Row } from './lists.ts';
+import type { Row } from './list-rows.ts';
+import { Lists } from './lists.ts';
 
 function all(lists: Lists, kind: ListKind, between: () => void = () => undefined): Row[] {
   const rows: Row[] = [];

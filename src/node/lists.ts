@@ -6,9 +6,6 @@ import type { Broker } from '#core/broker';
 import { type ListKind, type ListOrder, ordersOf } from './list-orders.ts';
 import type { Row } from './list-rows.ts';
 
-export type { ListKind } from './list-orders.ts';
-export type { Row } from './list-rows.ts';
-
 export interface ListPage {
   readonly rows: readonly Row[];
   /** Where the next slice begins; undefined: there is none. */
@@ -34,19 +31,6 @@ export interface ListSamples {
   readonly keys: readonly string[];
   /** These are all there are. */
   readonly isWhole: boolean;
-}
-
-/** The whole list; `sliceFrom` is asked until there is no next slice. */
-export async function allPages(
-  sliceFrom: (from: string | undefined) => Promise<ListPage>,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let from: string | undefined; ; ) {
-    const slice: ListPage = await sliceFrom(from);
-    rows.push(...slice.rows);
-    if (slice.next === undefined) return rows;
-    from = slice.next;
-  }
 }
 
 /** Of a slice. */

@@ -6,9 +6,8 @@ import type { Alarms } from '#core/alarms';
 import type { HistogramCounts } from '#core/histograms';
 import type { Store } from '#core/store-port';
 import type { IntegrationThread } from './integration-thread.ts';
-import type { ListKind, Row } from './lists.ts';
 import type { ThreadStatus } from './thread-status.ts';
-import type { ReportName, Reports } from './place.ts';
+import type { ReportListener, ReportName } from './place.ts';
 import type { VerbAnswer, VerbArgs, VerbName } from './verbs.ts';
 
 /** What outlives the process, besides messages: records by kind. */
@@ -40,10 +39,7 @@ export interface WorkersFace {
    */
   uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void>;
   /** Heard from all workers, those that come later too. */
-  onReport<N extends ReportName>(
-    name: N,
-    listener: (value: Reports[N], worker: number) => void,
-  ): void;
+  onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void;
 }
 
 export interface NodeFace {
@@ -57,8 +53,6 @@ export interface NodeFace {
   metrics(): Readonly<Record<string, number>>;
   stats(): Readonly<Record<string, number>>;
   histograms(): readonly HistogramCounts[];
-  /** Rows by worker, and which workers did not answer in time, with the reason. */
-  list(kind: ListKind, deadlineMs: number): Promise<Gathered<string, readonly Row[]>>;
   /** How its threads are doing, by name; the integration thread when something has needed it. */
   threads(deadlineMs: number): Promise<Gathered<string, ThreadStatus>>;
   readonly integration: IntegrationThread;

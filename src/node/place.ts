@@ -28,3 +28,17 @@ export interface Reports {
 }
 export type ReportName = keyof Reports;
 export type Report = <N extends ReportName>(name: N, value: Reports[N]) => void;
+export type ReportListener<N extends ReportName> = (value: Reports[N], worker: number) => void;
+
+/** Who hears what workers report. */
+export class ReportListeners {
+  readonly #byName = new Map<ReportName, ReportListener<never>[]>();
+
+  add<N extends ReportName>(name: N, listener: ReportListener<N>): void {
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), listener]);
+  }
+
+  tell<N extends ReportName>(name: N, value: Reports[N], worker: number): void {
+    for (const listener of this.#byName.get(name) ?? []) listener(value as never, worker);
+  }
+}

@@ -10,7 +10,6 @@ import { openLmdb } from '#store/lmdb/open';
 import { Alone } from '#cluster/alone';
 import { Doors } from './doors.ts';
 import { IntegrationThread } from './integration-thread.ts';
-import { allPages, type ListKind, Lists, type Row } from './lists.ts';
 import { AskingHere } from './asking-here.ts';
 import type { BeforeListening, NodeFace } from './node-face.ts';
 import { closeInOrder } from './shutdown.ts';
@@ -45,7 +44,6 @@ export async function startSingleNode(
     throw error;
   }
   const { core } = broker;
-  const lists = new Lists(broker);
   const integration = new IntegrationThread({ clock: systemClock, log });
   return {
     ports,
@@ -53,7 +51,6 @@ export async function startSingleNode(
     metrics: () => core.metrics.snapshot(),
     stats: () => core.stats.snapshot(),
     histograms: () => core.metrics.histograms(),
-    list: async (kind) => ({ answers: [['worker 0', await allRows(lists, kind)]], missing: [] }),
     threads: async () => ({ answers: [['control', threadStatus()]], missing: [] }),
     integration,
     records: store,
@@ -67,15 +64,7 @@ export async function startSingleNode(
   };
 }
 
-/** A turn of the loop for others before each page. */
-function allRows(lists: Lists, kind: ListKind): Promise<Row[]> {
-  return allPages(async (from) => {
-    await new Promise((resolve) => setImmediate(resolve));
-    return lists.page(kind, from);
-  });
-}
-
-export interface StoredBroker {
+interface StoredBroker {
   readonly broker: Broker;
   readonly store: DurableStore;
 }

@@ -190,10 +190,6 @@ class ThreadNode implements NodeFace {
     this.#stats.set('retained', count);
   }
 
-  list(...args: Parameters<NodeFace['list']>): ReturnType<NodeFace['list']> {
-    return this.#workers.list(...args);
-  }
-
   async threads(deadlineMs: number): ReturnType<NodeFace['threads']> {
     const { answers, missing } = await this.workers.everywhere('status', [], deadlineMs);
     if (!this.integration.isRunning) {

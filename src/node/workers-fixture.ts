@@ -8,6 +8,7 @@ import { VirtualClock } from '#base/clock';
 import { createLog } from '#base/log';
 import { type AlarmDetails, Alarms } from '#core/alarms';
 import { threadStatus } from './thread-status.ts';
+import { columnsOf } from './row-columns.ts';
 import type { ControlCalls, LifeCalls, WorkerCalls } from './worker-calls.ts';
 import { type WorkerHandle, Workers } from './workers.ts';
 
@@ -100,12 +101,17 @@ export class FakeWorker {
         seen('listen', ports === undefined ? 'anywhere' : ports.join());
         return answers.listen?.(ports) ?? ports ?? [1883];
       },
-      list: (kind, from) => answers.list?.(kind, from) ?? { rows: [], next: undefined },
+      list: (kind, from) =>
+        answers.list?.(kind, from) ?? { columns: columnsOf([]), next: undefined },
       kick: (clientId) => {
         seen('kick', clientId);
         return true;
       },
       status: threadStatus,
+      keepClosed: async (places) => {
+        seen('keepClosed', places.join());
+        await answers.keepClosed?.(places);
+      },
       stop: async () => {
         seen('stop');
         await answers.stop?.();

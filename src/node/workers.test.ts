@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { ListSlice } from './list-verbs.ts';
+import { columnsOf } from './row-columns.ts';
 import { WorkersBench } from './workers-fixture.ts';
 
 function bench(t: test.TestContext, count = 3): WorkersBench {
@@ -300,25 +302,93 @@ test('a client is kicked where it is', async (t) => {
   assert.deepEqual(await made.take(), ['2.0 kick x']);
 });
 
-test('lists have the pages of all workers, and name who did not answer', async (t) => {
+test('everybody is asked at once, and who does not answer in time is named', async (t) => {
   const made = await started(t);
-  const row = (clientId: string): { clientId: string } => ({ clientId });
-  made.worker(0).answers.list = (_, from) =>
-    from === undefined
-      ? { rows: [row('a')], next: '9' }
-      : { rows: [row(`b${from}`)], next: undefined };
-  made.worker(1).answers.list = () => ({ rows: [row('c')], next: undefined });
-  made.worker(2).answers.list = () => new Promise(() => undefined) as never;
-  const listed = made.workers.list('sessions', 1000);
+  const page = (clientId: string): ListSlice => ({
+    columns: columnsOf([{ clientId }]),
+    next: undefined,
+  });
+  made.worker(0).answers.list = () => page('a');
+  made.worker(1).answers.list = () => new Promise(() => undefined) as never;
+  made.worker(2).answers.list = () => page('c');
+  const listed = made.workers.asking.everywhere('list', ['sessions', undefined], 1000);
   await made.take();
   made.clock.advance(1000);
   const { answers, missing } = await listed;
   assert.deepEqual(answers, [
-    ['worker 0', [row('a'), row('b9')]],
-    ['worker 1', [row('c')]],
+    ['worker 0', page('a')],
+    ['worker 2', page('c')],
   ]);
   assert.deepEqual(
     missing.map(([name]) => name),
-    ['worker 2'],
+    ['worker 1'],
   );
+});
+
+test('what is upheld is told to everybody, and to a successor before it listens', async (t) => {
+  const made = await started(t);
+  await made.workers.asking.uphold('keepClosed', [[1]]);
+  assert.deepEqual(
+    await made.take(),
+    [0, 1, 2].map((i) => `${i}.0 keepClosed 1`),
+  );
+  made.worker(1).die();
+  const asked = await made.takeOf('1.1');
+  assert.deepEqual(asked.slice(-3), ['1.1 begin false', '1.1 keepClosed 1', '1.1 listen 1883']);
+});
+
+test('what is upheld while a successor starts is what it holds when it listens', async (t) => {
+  const made = await started(t);
+  await made.workers.asking.uphold('keepClosed', [[1]]);
+  const begun = Promise.withResolvers<number>();
+  made.onSpawn = ({ answers }) => {
+    answers.begin = () => begun.promise as never;
+  };
+  made.worker(1).die();
+  await made.take();
+  const upheld = made.workers.asking.uphold('keepClosed', [[2]]);
+  await made.take();
+  begun.resolve(0);
+  await upheld;
+  const asked = await made.takeOf('1.1');
+  assert.deepEqual(asked, ['1.1 keepClosed 2', '1.1 listen 1883']);
+});
+
+test('a worker that dies while it is told what is upheld leaves it to its successor', async (t) => {
+  const made = await started(t);
+  made.worker(1).answers.keepClosed = () => new Promise(() => undefined);
+  const upheld = made.workers.asking.uphold('keepClosed', [[1]]);
+  await made.take();
+  made.worker(1).die();
+  await upheld;
+  assert.ok((await made.takeOf('1.1')).includes('1.1 keepClosed 1'));
+});
+
+test('what a worker refuses to uphold is a failure', async (t) => {
+  const made = await started(t);
+  made.worker(1).answers.keepClosed = async () => {
+    throw new RangeError('not this one');
+  };
+  await assert.rejects(made.workers.asking.uphold('keepClosed', [[1]]), /not this one/);
+});
+
+test('of two successors that are let in together the one that fails is started again', async (t) => {
+  const made = await started(t);
+  made.onSpawn = ({ index, life, answers }) => {
+    if (index !== 0 || life !== 1) return;
+    answers.begin = () => {
+      throw new Error('not yet');
+    };
+  };
+  made.isStoreQuick = false;
+  const left = [0, 1].map((i) => made.worker(i).storeLeft);
+  made.worker(0).die();
+  made.worker(1).die();
+  made.isStoreQuick = true;
+  for (const { resolve } of left) resolve();
+  const asked = await made.take();
+  assert.ok(asked.includes('1.1 listen 1883'), asked.join('; '));
+  assert.ok(asked.includes('0.2 listen 1883'), asked.join('; '));
+  assert.equal(made.started.length, 6, 'nobody else was started again');
+  assert.deepEqual(made.hopeless, []);
 });

@@ -7,14 +7,12 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { CallError, Calls } from '#base/calls';
 import type { Clock } from '#base/clock';
 import { describeError } from '#base/errors';
-import { gather, type Gathered } from '#base/gather';
 import { writeRelayed } from '#base/log-relay';
 import type { RootLogger } from '#base/log';
 import type { Alarms } from '#core/alarms';
 import { StoreDamaged } from '#store/store-damaged';
 import { type GivenUp, type GiveUp, Registry } from '#cluster/registry';
 import { Asking } from './asking.ts';
-import { allPages, type ListKind, type Row } from './lists.ts';
 import { NodeAlarms } from './node-alarms.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
@@ -289,7 +287,7 @@ export class Workers {
   async #restart(seat: Seat): Promise<void> {
     if (this.#isStopping) return;
     const { index } = seat;
-    const { log, alarms, clock } = this.#parts;
+    const { alarms, clock } = this.#parts;
     const owned = [...this.registry.ownedBy(index)];
     const handle = this.#parts.spawn(index);
     seat.handle = handle;
@@ -301,15 +299,20 @@ export class Workers {
       this.#restored.set(seat, clientIds);
       if (this.#seats.every(({ isUp }) => isUp)) await this.#letIn();
     } catch (error) {
-      // Dead again: its end has been noticed, or will be, and begins the next recovery.
-      if (!this.#isStopping)
-        log.warn('worker.start_failed', { worker: index, error: describeError(error) });
-      await handle.terminate();
+      await this.#giveUp(index, handle, error);
       return;
     }
     clock.setTimer(deathsMs, () => {
       if (seat.handle === handle) alarms.clear(`worker/${index}`);
     });
+  }
+
+  /** A successor that could not start. Its end has been noticed, or will be, and begins the next recovery. */
+  async #giveUp(index: number, handle: WorkerHandle, error: unknown): Promise<void> {
+    const { log } = this.#parts;
+    if (!this.#isStopping)
+      log.warn('worker.start_failed', { worker: index, error: describeError(error) });
+    await handle.terminate();
   }
 
   /**
@@ -323,27 +326,18 @@ export class Workers {
   }
 
   async #letOneIn(seat: Seat, clientIds: readonly string[]): Promise<void> {
-    const { index, calls } = seat;
+    const { index, calls, handle } = seat;
     try {
       await calls.call('begin', [false], startMsMax);
       await this.asking.prepare(seat);
       if (seat.isUp) this.registry.up(index, clientIds);
       await calls.call('listen', [this.#ports], startMsMax);
     } catch (error) {
-      // It died again, which has been noticed; the others are not concerned.
-      if (seat.isUp) throw error;
+      // The others are not concerned.
+      await this.#giveUp(index, handle, error);
       return;
     }
     this.#parts.log.info('worker.restarted', { worker: index, sessions: clientIds.length });
-  }
-
-  /** The rows of all workers; and who did not answer in time, with the reason. */
-  async list(kind: ListKind, deadlineMs: number): Promise<Gathered<string, Row[]>> {
-    const { clock } = this.#parts;
-    return gather(
-      this.#seats.map((seat) => [`worker ${seat.index}`, listOf(seat, kind, deadlineMs)] as const),
-      { clock, deadlineMs },
-    );
   }
 
   async stop(): Promise<void> {
@@ -356,8 +350,4 @@ export class Workers {
       }),
     );
   }
-}
-
-function listOf({ calls }: Seat, kind: ListKind, deadlineMs: number): Promise<Row[]> {
-  return allPages((from) => calls.call('list', [kind, from], deadlineMs));
 }

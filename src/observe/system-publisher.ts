@@ -1,11 +1,10 @@
 // Publishing under `$SYS/` from inside a worker. Laws: what nobody wants costs a look at the filters and
 // leaves nothing behind in the router's memory; and these messages are counted neither as dropped nor,
-// as far as they leave at once from here, as sent, because figures about clients are about clients.
+// as far as they leave at once, as sent.
 
 import type { QoS } from '#wire/packet';
 import type { Core } from '#core/context';
 import { Message, type Publisher } from '#core/message';
-import { Metric } from '#core/metrics';
 import type { Wait } from '#core/ports';
 import { unpromised } from '#core/wait';
 
@@ -19,8 +18,6 @@ export interface SystemEntry {
 
 /** No client has this id. */
 const broker: Publisher = { clientId: '', username: undefined, address: '', port: 0 };
-
-const sentMetrics = [Metric.qos0Sent, Metric.qos1Sent, Metric.qos2Sent] as const;
 
 export function publishSystem(core: Core, entry: SystemEntry): void {
   if (!entry.retain && !isWanted(core, entry.topic)) return;
@@ -54,12 +51,7 @@ function accept(core: Core, message: Message | undefined): void {
   if (message.retain) unpromised(retained.put(message));
   const route = router.routeTo(message.topic);
   hooks.tell('message.routed', message, route);
-  const { counts } = metrics;
-  const before = sentMetrics.map((metric) => counts[metric] as number);
   const waits: { wait: Wait } = { wait: undefined };
-  router.dispatch(message, route, waits);
-  sentMetrics.forEach((metric, place) => {
-    counts[metric] = before[place] as number;
-  });
+  metrics.withoutSent(() => router.dispatch(message, route, waits));
   unpromised(waits.wait);
 }

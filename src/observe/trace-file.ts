@@ -138,11 +138,15 @@ export class TraceFile implements AsyncDisposable {
   }
 }
 
+/** Rejects where `readTrace` would, before anybody is promised a file. */
+export async function checkTrace(dir: string, name: string): Promise<void> {
+  await using handle = await openTrace(dir, name);
+  await bytesOfTrace(handle, name);
+}
+
 /** What a trace has written so far, as it is now: it may grow meanwhile. */
 export async function* readTrace(dir: string, name: string): AsyncGenerator<Buffer> {
-  const fault = traceNameFault(name);
-  if (fault !== undefined) throw new RangeError(`Cannot read "${name}": ${fault}`);
-  await using handle = await open(join(dir, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  await using handle = await openTrace(dir, name);
   const bytes = await bytesOfTrace(handle, name);
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let at = 0; at < bytes; ) {
@@ -152,6 +156,12 @@ export async function* readTrace(dir: string, name: string): AsyncGenerator<Buff
     at += bytesRead;
     yield Buffer.from(buffer.subarray(0, bytesRead));
   }
+}
+
+async function openTrace(dir: string, name: string): Promise<FileHandle> {
+  const fault = traceNameFault(name);
+  if (fault !== undefined) throw new RangeError(`Cannot read "${name}": ${fault}`);
+  return open(join(dir, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
 /** How long it is. Throws for anything but a new file and one that a trace began. */

@@ -53,3 +53,12 @@ test('a tail gives signs of life, and ends when nobody reads', async () => {
   assert.deepEqual(await read, [': tail\n\n', ': \n\n', ': \n\n']);
   assert.equal(clock.timerCount, 0);
 });
+
+test('a tail that is not read is bounded in characters as well', async () => {
+  const tail = new TraceTail(new VirtualClock());
+  for (let i = 0; i < 900; i++) tail.push('x'.repeat(10_000));
+  tail.end('full');
+  const text = (await Array.fromAsync(tail)).join('');
+  assert.ok(text.length < 2 * 1024 * 1024, String(text.length));
+  assert.match(text, /event: lost\ndata: \d+\n\n/);
+});

@@ -4,6 +4,8 @@
 import type { Clock, ClockTimer } from '#base/clock';
 
 const linesMaxUsual = 1000;
+/** A line may be long. */
+const charsMax = 1024 * 1024;
 /** Between two signs of life: who has gone is noticed by them. */
 const pulseMs = 15_000;
 
@@ -12,6 +14,7 @@ export class TraceTail implements AsyncIterable<string> {
   readonly #linesMax: number;
   readonly #clock: Clock;
   #waiting: string[] = [];
+  #waitingChars = 0;
   #lost = 0;
   #isEnded = false;
   #isPulseDue = false;
@@ -26,8 +29,12 @@ export class TraceTail implements AsyncIterable<string> {
 
   push(line: string): void {
     if (this.#isEnded) return;
-    if (this.#waiting.length >= this.#linesMax) this.#lost++;
-    else this.#waiting.push(event('line', line));
+    const isFull = this.#waiting.length >= this.#linesMax || this.#waitingChars >= charsMax;
+    if (isFull) this.#lost++;
+    else {
+      this.#waiting.push(event('line', line));
+      this.#waitingChars += line.length;
+    }
     this.#wake();
   }
 
@@ -75,6 +82,7 @@ export class TraceTail implements AsyncIterable<string> {
     this.#flushLost();
     const text = this.#waiting.join('') || (this.#isPulseDue ? ': \n\n' : '');
     this.#waiting = [];
+    this.#waitingChars = 0;
     this.#isPulseDue = false;
     return text;
   }

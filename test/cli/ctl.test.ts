@@ -38,7 +38,8 @@ function emptyDir(t: TestContext): string {
   return dir;
 }
 
-const usage = /^Usage: broker_ctl\n-{80}\nstatus {42}# .*\n(.*\n)*-{80}\ncompletion .*\n$/;
+const usage =
+  /^Usage: broker_ctl\n-{80}\nstatus {42}# .*\n(.*\n)*-{80}\ncompletion .*\n(?<options>[^]*)$/;
 
 test('broker_ctl asks the node of a data directory and ends with its exit code', async () => {
   await using node = await startCtlNode(0);
@@ -52,17 +53,23 @@ test('broker_ctl asks the node of a data directory and ends with its exit code',
   const json = await ctl('status', '--json');
   assert.deepEqual(JSON.parse(json.out), { node: 'broker@127.0.0.1', version: 'v0.1.0' });
   const unknown = await ctl('dance');
-  assert.match(unknown.out, usage);
-  assert.deepEqual([unknown.code, unknown.err], [1, '']);
+  assert.equal(usage.exec(unknown.out)?.groups?.['options'], '');
+  assert.deepEqual([unknown.code, unknown.err], [1, 'Cannot run "dance": unknown command\n']);
   const wrong = await ctl('listeners', 'stop', 'mqtt:tcp');
   assert.match(wrong.out, /^listeners .*\nlisteners stop <Proto> <Port> .*\n$/);
-  assert.deepEqual([wrong.code, wrong.err], [0, '']);
+  const why = 'Cannot run "listeners stop mqtt:tcp": wrong arguments\n';
+  assert.deepEqual([wrong.code, wrong.err], [0, why]);
   assert.deepEqual(await ctl('log', 'primary-level', 'loud'), {
     code: 1,
     out: '[error] Cannot use level "loud": expected one of trace, debug, info, notice, warning, error, critical, alert, emergency\n',
     err: '',
   });
-  assert.match((await ctl()).out, usage);
+  for (const args of [[], ['help']]) {
+    const { out } = await ctl(...args);
+    assert.match(usage.exec(out)?.groups?.['options'] ?? '', /^\nOptions, .*\n(.*\n)* {2}--json /);
+  }
+  const json404 = await ctl('--json', 'statsu');
+  assert.match(json404.out, /^{"code":404,.*did you mean \\"status\\"/);
   const closedPipe = `"${launcher}" --data-dir "${node.dataDir}" help | head -n 1`;
   const cut = await run('bash', ['-c', `set -o pipefail; ${closedPipe}`]);
   assert.deepEqual(cut, { code: 0, out: 'Usage: broker_ctl\n', err: '' });
@@ -73,7 +80,8 @@ test('broker_ctl says that no node responds, and still helps', async (t) => {
   symlinkSync(launcher, join(dir, 'linked'));
   const ctl = (...args: string[]): Promise<Outcome> =>
     run(join(dir, 'linked'), ['--data-dir', join(dir, 'none'), ...args]);
-  const down = { code: 1, out: '', err: "Node 'n@h' not responding to pings.\n" };
+  const where = `No broker answers in "${join(dir, 'none')}": one that was started with --data-dir or --config is asked with the same\n`;
+  const down = { code: 1, out: '', err: `Node 'n@h' not responding to pings.\n${where}` };
   assert.deepEqual(await ctl('--set', 'node.name=n@h', 'status'), down);
   assert.deepEqual(await ctl('--set=node.name=n@h', 'no', 'such'), down);
   for (const args of [[], ['help'], ['--help']]) {
@@ -81,6 +89,8 @@ test('broker_ctl says that no node responds, and still helps', async (t) => {
     assert.match(help.out, usage);
     assert.deepEqual([help.code, help.err], [0, ''], args.join(' '));
   }
+  const noFile = await ctl('-c', join(dir, 'no.conf'), 'status');
+  assert.equal(noFile.err, `Cannot read "${join(dir, 'no.conf')}": there is no such file\n`);
   const group = await ctl('help', 'cluster');
   assert.match(group.out, /^cluster status {34}# Show the nodes of the cluster\n$/);
   assert.match((await ctl('--version')).out, /^broker_ctl \d+\.\d+\.\d+\n$/);

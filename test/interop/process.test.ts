@@ -160,7 +160,7 @@ test('bin/broker start, status, ping, pid, restart and stop follow a broker that
   const started = await place.command('start', sets);
   assert.deepEqual([started.code, started.err], [0, '']);
   const [, pid, port] =
-    /is started: pid (\d+)\n {2}mqtt:tcp 127\.0\.0\.1:(\d+)\n$/.exec(started.out) ?? [];
+    /is started: pid (\d+)\n.*\n {2}mqtt:tcp 127\.0\.0\.1:(\d+) /.exec(started.out) ?? [];
   assert.ok(pid && port, started.out);
   const client = cleanup.use(await OutsideClient.open(`mqtt://127.0.0.1:${port}`));
   assert.deepEqual(await place.command('ping', sets), { code: 0, out: 'pong\n', err: '' });

@@ -37,10 +37,15 @@ test('a broker as it is shipped tells what is open, warns of its password, and i
   {
     await using running = broker;
     const { out } = running.program;
-    const management = /^ {2}http:management 127\.0\.0\.1:(\d+) +applications$/m.exec(out)?.[1];
+    const management = /^ {2}http:management 127\.0\.0\.1:(\d+) +REST API, for applications$/m.exec(
+      out,
+    )?.[1];
     const shown = /^ {2}http:dashboard 127\.0\.0\.1:(\d+) +(.*)$/m.exec(out);
     assert.ok(management && shown, out);
-    assert.match(String(shown[2]), /CHANGE THE SHIPPED PASSWORD: broker_ctl admins passwd admin/);
+    assert.match(
+      String(shown[2]),
+      /CHANGE THE SHIPPED PASSWORD: bin\/broker_ctl admins passwd admin/,
+    );
     assert.equal(running.events('dashboard.password.shipped').length, 1);
     const inserted = await ctl(place, 'mgmt', 'insert', 'app', 'App');
     const secret = /^AppSecret: (\w+)$/m.exec(inserted.out)?.[1];
@@ -57,6 +62,6 @@ test('a broker as it is shipped tells what is open, warns of its password, and i
     }
   }
   await using again = await BrokerProcess.start(sets, { place });
-  assert.match(again.program.out, /^ {2}http:dashboard \*:\d+ +users$/m);
+  assert.match(again.program.out, /^ {2}http:dashboard \*:\d+ +REST API, for users$/m);
   assert.equal(again.events('dashboard.password.shipped').length, 0);
 });

@@ -117,6 +117,6 @@ test('half a certificate, and a rule without its other half, are contradictions'
     startManaged({
       settings: { 'listener.tcp.external': '8080', 'management.listener.http': '8080' },
     }),
-    /listener\.tcp\.external has port 8080 already, expected another port or off/,
+    /listener\.tcp\.external has that port already, expected another port or off/,
   );
 });

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { facesOf } from '#admin/catalogue';
 import { RawClient } from '../helpers/raw-client.ts';
 import { type Managed, startManaged } from '../helpers/managed.ts';
 import { Watch } from '../helpers/watch.ts';
@@ -30,23 +29,10 @@ async function connect(managed: Managed, clientId: string): Promise<RawClient> {
   return client;
 }
 
-/** The words of a command as the catalogue has them, without a program around it. */
-async function ctl(
-  managed: Managed,
-  words: string,
-  args: Record<string, unknown>,
-): Promise<string> {
-  for (const operation of managed.parts.catalogue.all()) {
-    for (const face of facesOf(operation)) {
-      if (face.words !== words) continue;
-      const params = { level: 'all', ...args, ...(face.fixed as object | undefined) };
-      const caller = { name: 'cli', address: '', signal: new AbortController().signal };
-      const printed: unknown = face.print(await operation.run(params, caller), params);
-      assert.ok(typeof printed === 'string');
-      return printed;
-    }
-  }
-  assert.fail(`Cannot find command ${words}`);
+/** What a command prints, and its exit code. */
+async function ctl(managed: Managed, line: string): Promise<readonly [string, number]> {
+  const { stdout, code } = await managed.ctl(...line.split(' '));
+  return [stdout.trimEnd(), code];
 }
 
 /** Reads server-sent events with curl until it is stopped. */
@@ -101,10 +87,10 @@ for (const workers of [0, 2]) {
       [row?.client_id, row?.status, row?.level, row?.file],
       ['c/1', 'running', 'info', join(managed.dir, 'log', 'c1.log')],
     );
-    assert.equal(
-      await ctl(managed, 'trace list', {}),
+    assert.deepEqual(await ctl(managed, 'trace list'), [
       `Trace(client_id=c/1, level=info, destination="${row?.file}")`,
-    );
+      0,
+    ]);
     assert.equal((await managed.delete('/traces/c1.log')).body.code, 0);
     assert.match(await tail.until('event: end'), /event: line\ndata: .*client\.connected.*\n/);
     const file = await managed.get('/traces/c1.log/download');
@@ -126,33 +112,32 @@ for (const workers of [0, 2]) {
 
 test('the commands of traces say what they did, in the words of the original', async () => {
   await using managed = await startManaged();
-  const started = await ctl(managed, 'trace start client', { of: 'c1', file: 'log/c1.log' });
-  assert.equal(started, 'trace client_id c1 successfully');
-  const again = await ctl(managed, 'trace start client', { of: 'c1', file: 'c2.log' });
-  assert.match(
-    again,
-    /^\[error\] trace client_id c1: Cannot trace client "c1": it is traced already$/,
-  );
-  const topic = await ctl(managed, 'trace start topic', {
-    of: 't/#',
-    file: 't.log',
-    level: 'error',
-  });
-  assert.equal(topic, 'trace topic t/# successfully');
+  assert.deepEqual(await ctl(managed, 'trace start client c1 log/c1.log'), [
+    'trace client_id c1 successfully',
+    0,
+  ]);
+  assert.deepEqual(await ctl(managed, 'trace start client c1 c2.log'), [
+    '[error] trace client_id c1: Cannot trace client "c1": it is traced already',
+    1,
+  ]);
+  assert.deepEqual(await ctl(managed, 'trace start topic t/# t.log error'), [
+    'trace topic t/# successfully',
+    0,
+  ]);
   const dir = join(managed.dir, 'log');
-  assert.equal(
-    await ctl(managed, 'trace list', {}),
+  assert.deepEqual(await ctl(managed, 'trace list'), [
     `Trace(client_id=c1, level=all, destination="${dir}/c1.log")\n` +
       `Trace(topic=t/#, level=error, destination="${dir}/t.log")`,
-  );
-  assert.equal(
-    await ctl(managed, 'trace stop client', { of: 'c1' }),
+    0,
+  ]);
+  assert.deepEqual(await ctl(managed, 'trace stop client c1'), [
     'stop tracing client_id c1 successfully',
-  );
-  assert.equal(
-    await ctl(managed, 'trace stop topic', { of: 'x' }),
+    0,
+  ]);
+  assert.deepEqual(await ctl(managed, 'trace stop topic x'), [
     '[error] stop tracing topic x: not_found',
-  );
+    1,
+  ]);
 });
 
 test('a trace writes into no file but its own', async () => {

@@ -40,7 +40,7 @@ function nodeStatus({ settings, version }: AdminParts): AnyOperation {
 
 type Facts = Readonly<Record<'sysdescr' | 'version' | 'uptime' | 'datetime', string>>;
 
-function brokerFacts({ clock, startedAtMs, version }: AdminParts): AnyOperation {
+function brokerFacts({ clock, upMs, version }: AdminParts): AnyOperation {
   return define({
     name: 'broker_facts',
     descr: 'Show version, uptime and time of the broker',
@@ -58,7 +58,7 @@ function brokerFacts({ clock, startedAtMs, version }: AdminParts): AnyOperation 
     run: (): Facts => ({
       sysdescr: systemDescription,
       version: `v${version}`,
-      uptime: uptimeText(clock.nowMs() - startedAtMs),
+      uptime: uptimeText(upMs()),
       datetime: localTime(clock.nowMs()),
     }),
   });

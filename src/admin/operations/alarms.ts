@@ -8,22 +8,27 @@ import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
 import { checkNode } from '../this-node.ts';
 
-const itemFields = {
-  id: Type.String(),
-  desc: Type.Union([
-    Type.String(),
-    Type.Object({
-      severity: Type.String({ description: 'notice, warning, error or critical' }),
-      title: Type.String(),
-      summary: Type.String(),
-      timestamp: Type.String({ description: 'Local time, YYYY-MM-DD hh:mm:ss' }),
-    }),
-  ]),
-};
-const present = Type.Array(Type.Object(itemFields));
+const present = Type.Array(
+  Type.Object({
+    id: Type.String(),
+    desc: Type.Union([
+      Type.String(),
+      Type.Object({
+        severity: Type.String({ description: 'notice, warning, error or critical' }),
+        title: Type.String(),
+        summary: Type.String(),
+        timestamp: Type.String({ description: 'Local time, YYYY-MM-DD hh:mm:ss' }),
+      }),
+    ]),
+  }),
+);
 const past = Type.Array(
   Type.Object({
-    ...itemFields,
+    id: Type.String(),
+    desc: Type.String({
+      description: 'A text for every alarm: its title and what was known of it',
+      examples: ['The broker is overloaded: level: pause'],
+    }),
     clear_at: Type.String({ description: 'Local time, YYYY-MM-DD hh:mm:ss' }),
   }),
 );

@@ -57,14 +57,14 @@ export function brokerOperations(parts: AdminParts): AnyOperation[] {
   ];
 }
 
-function brokerRow({ clock, startedAtMs, version }: AdminParts): BrokerRow {
+function brokerRow({ clock, upMs, version }: AdminParts): BrokerRow {
   const nowMs = clock.nowMs();
   return {
     datetime: localTime(nowMs),
     node_status: 'Running',
     otp_release: runtimeRelease(),
     sysdescr: systemDescription,
-    uptime: uptimeText(nowMs - startedAtMs),
+    uptime: uptimeText(upMs()),
     version: `v${version}`,
   };
 }

@@ -101,7 +101,7 @@ export function nodeOperations(parts: AdminParts): AnyOperation[] {
 }
 
 async function nodeRow(parts: AdminParts): Promise<NodeRow> {
-  const { node, settings, clock, startedAtMs, version } = parts;
+  const { node, settings, upMs, version } = parts;
   const [files, memory] = await Promise.all([fileFigures(), memoryFigures(node)]);
   return {
     connections: node.stats()['connections/count'] ?? 0,
@@ -114,7 +114,7 @@ async function nodeRow(parts: AdminParts): Promise<NodeRow> {
     otp_release: runtimeRelease(),
     process_available: files.max,
     process_used: files.open,
-    uptime: uptimeText(clock.nowMs() - startedAtMs),
+    uptime: uptimeText(upMs()),
     version: `v${version}`,
   };
 }

@@ -2,14 +2,13 @@
 // it was, hidden, or empty where nothing is set, is not set by that.
 
 import { Type } from 'typebox';
-import type { Key } from '#config/key';
+import { isSecretKey, type Key } from '#config/key';
 import {
   type Changes,
   type ConfigStore,
   configApps,
   fixedKeysOf,
   hiddenValue,
-  isSecretKey,
   shownValue,
 } from '../config-store.ts';
 import { nodeName } from '../node-params.ts';

@@ -7,8 +7,10 @@ import { topicNameFault } from '#topics/topic';
 import { OperatingError } from '../failures.ts';
 import {
   type BatchItem,
+  checkClientId,
   checkTopicCount,
   entriesMax,
+  isOfBroker,
   itemOf,
   operating,
   topicParams,
@@ -42,8 +44,9 @@ export function publishOperations({ node }: Pick<AdminParts, 'node'>): AnyOperat
     const payload = payloadOf(entry);
     const qos = (entry.qos ?? 0) as QoS;
     const clientId = client_id === '' ? undefined : client_id;
+    if (clientId !== undefined) checkClientId(clientId);
     // All at once: they arrive in this order, and one flush is enough for all.
-    const published = validTopics(topicsOf(entry), topicNameFault).map((topic) =>
+    const published = validTopics(topicsOf(entry), publishFault).map((topic) =>
       workers.anywhere('publish', [{ topic, payload, qos, retain, clientId }]),
     );
     await operating(Promise.all(published));
@@ -79,6 +82,10 @@ export function publishOperations({ node }: Pick<AdminParts, 'node'>): AnyOperat
       },
     }),
   ];
+}
+
+function publishFault(topic: string): string | undefined {
+  return isOfBroker(topic) ? 'it is of the broker' : topicNameFault(topic);
 }
 
 function payloadOf({ payload = '', encoding = 'plain' }: PublishEntry): Uint8Array {

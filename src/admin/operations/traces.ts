@@ -115,11 +115,6 @@ function starting(services: WithTraces): AnyOperation {
   });
 }
 
-/** For people at a terminal: what goes wrong is a line, not a failure of the program. */
-interface Said {
-  readonly error?: string;
-}
-
 function commands(services: WithTraces): AnyOperation[] {
   const by = Type.Union([Type.Literal('client'), Type.Literal('topic')]);
   const kinds = ['client', 'topic'] as const;
@@ -135,13 +130,13 @@ function commands(services: WithTraces): AnyOperation[] {
         usage: `${subject[kind]} <File> [<Level>]`,
         descr: kind === 'client' ? 'Traces for a client' : 'Traces for a topic',
         fixed: { by: kind },
-        print: ({ error }: Said, { of }: { of: string }) =>
-          error === undefined
-            ? `trace ${words[kind]} ${of} successfully`
-            : `[error] trace ${words[kind]} ${of}: ${error}`,
+        print: (_done, { of }) => `trace ${words[kind]} ${of} successfully`,
+        printFailure: ({ message }, { of }) => `[error] trace ${words[kind]} ${of}: ${message}`,
       })),
       params: Type.Object({ by, of: Type.String(), file, level }),
-      run: (wish) => said(services.traces.start(wish)),
+      async run(wish) {
+        await services.traces.start(wish);
+      },
     }),
     define({
       name: 'trace_stop',
@@ -153,28 +148,17 @@ function commands(services: WithTraces): AnyOperation[] {
         usage: subject[kind],
         descr: kind === 'client' ? 'Stop tracing for a client' : 'Stop tracing for a topic',
         fixed: { by: kind },
-        print: ({ error }: Said, { of }: { of: string }) =>
-          error === undefined
-            ? `stop tracing ${words[kind]} ${of} successfully`
-            : `[error] stop tracing ${words[kind]} ${of}: ${error}`,
+        print: (_done, { of }) => `stop tracing ${words[kind]} ${of} successfully`,
+        printFailure: ({ message }, { of }) =>
+          `[error] stop tracing ${words[kind]} ${of}: ${message}`,
       })),
       params: Type.Object({ by, of: Type.String() }),
-      run: ({ by: kind, of }) => said(services.traces.stopOf(kind, of)),
+      run: ({ by: kind, of }) => services.traces.stopOf(kind, of),
     }),
   ];
 }
 
 const words = { client: 'client_id', topic: 'topic' } as const;
-
-async function said(done: Promise<unknown>): Promise<Said> {
-  try {
-    await done;
-    return {};
-  } catch (error) {
-    if (error instanceof OperatingError) return { error: error.message };
-    throw error;
-  }
-}
 
 function reading(services: WithTraces): AnyOperation[] {
   return [
