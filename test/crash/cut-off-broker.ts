@@ -51,6 +51,8 @@ export class CutOffBroker implements BrokerUnderTest {
     door.once('error', reject);
     door.listen(0, '127.0.0.1', resolve);
     await promise;
+    // One that was told to die while it started has a door already.
+    await this.kill();
     this.#door = door;
   }
 
