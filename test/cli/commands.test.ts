@@ -36,6 +36,8 @@ for (const workers of [0, 2]) {
     await done(node, 'log set-level debug');
     await done(node, 'log handlers set-level file error');
     await connectAll(node, 'kept-out');
+    // What workers have to say of it has arrived behind their answers.
+    await node.node.workers.everywhere('status', []);
     await done(node, 'log handlers set-level file debug');
     await connectAll(node, 'last');
     await node.until(() => loggedCount(node, 'last') === clients);
