@@ -2,7 +2,7 @@
 // the same. Its volatile values (ports, times, directories) can be masked in what it prints.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mqtt, { type MqttClient } from 'mqtt';
@@ -139,7 +139,9 @@ export class CtlNode implements AsyncDisposable {
 
   /** Lines of its log file that have been written so far. */
   logged(): readonly string[] {
-    return readFileSync(join(this.root, 'log', 'broker.log'), 'utf8').split('\n');
+    const file = join(this.root, 'log', 'broker.log');
+    // It is made with its first line.
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
