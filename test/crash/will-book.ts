@@ -24,11 +24,15 @@ interface Entry {
   lostAt: number;
   /** When the broker had told us that it stands, or had seen its end, by the books' clock. */
   toldAt: number;
+  /** The same by the machine's clock. */
+  toldAtMs: number;
   count: number;
 }
 
 /** The broker's timers are exact to a second. */
 const earlyMsMax = 1000;
+/** What nobody waits for is on disk after this time, however slow the machine. */
+const flushMsMax = 2000;
 const never = Number.POSITIVE_INFINITY;
 
 export class WillBook {
@@ -37,7 +41,8 @@ export class WillBook {
   readonly #violations: Violations;
   /**
    * Several workers write for themselves: one that a crash finds half handed over is published again,
-   * because it has no packet id to be known by (ADR 12).
+   * because it has no packet id to be known by (ADR 12). And what one has on disk says nothing of what
+   * another has.
    */
   mayRepeat = false;
 
@@ -49,7 +54,8 @@ export class WillBook {
   ask(client: string, qos: 1 | 2, delayMs: number): string {
     const number = (this.#lastNumber.get(client) ?? 0) + 1;
     this.#lastNumber.set(client, number);
-    const state = { fate: 'asked' as Fate, lostAtMs: 0, lostAt: 0, toldAt: never, count: 0 };
+    const times = { lostAtMs: 0, lostAt: 0, toldAt: never, toldAtMs: never };
+    const state = { fate: 'asked' as Fate, ...times, count: 0 };
     this.#entries.set(`${client} ${number}`, { client, number, qos, delayMs, ...state });
     return `${client} ${number}`;
   }
@@ -81,7 +87,7 @@ export class WillBook {
   /** The broker closed the connection after DISCONNECT: what it is told from now on comes later. */
   left(client: string, at: number): void {
     for (const entry of this.#of(client)) {
-      if (entry.fate === 'leaving' && entry.toldAt === never) entry.toldAt = at;
+      if (entry.fate === 'leaving' && entry.toldAt === never) become(entry, 'leaving', at);
     }
   }
 
@@ -97,7 +103,8 @@ export class WillBook {
   /** The process is killed now. What was told before `provenAt` is on disk. */
   kill(provenAt: number): void {
     for (const entry of this.#entries.values()) {
-      const isCertain = entry.toldAt < provenAt;
+      const isOld = Date.now() - entry.toldAtMs > flushMsMax;
+      const isCertain = entry.toldAt < provenAt && (isOld || !this.mayRepeat);
       if (entry.fate === 'asked') entry.fate = 'either';
       else if (entry.fate === 'leaving') entry.fate = isCertain ? 'withdrawn' : 'either';
       else if (entry.fate === 'standing' && isCertain) becomeDue(entry, 0);
@@ -158,6 +165,7 @@ export class WillBook {
 function become(entry: Entry, fate: Fate, at: number): void {
   entry.fate = fate;
   entry.toldAt = at;
+  entry.toldAtMs = at === never ? never : Date.now();
 }
 
 /** As certain as it was that it stood. */
