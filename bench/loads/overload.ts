@@ -7,12 +7,10 @@ import { Worker } from 'node:worker_threads';
 import { Client } from '../client.ts';
 import { residentBytes } from '../cpu.ts';
 import type { FloodOrder, FloodReport } from '../flood.ts';
-import { payloadBytes, publishFrame, type Qos, sampledAt, sentAt } from '../frames.ts';
-import { Latency } from '../latency.ts';
+import type { Qos } from '../frames.ts';
 import type { Load, Outcome, Target } from '../load.ts';
 import { watchMachine } from '../measure.ts';
-import { Pacer } from '../pacer.ts';
-import { Subscriber } from '../receivers.ts';
+import { PacedPair } from '../paced-pair.ts';
 
 const pairRate = 1000;
 const floodRate = 20_000;
@@ -52,7 +50,11 @@ export const load: Load = {
 
 async function run(target: Target): Promise<Outcome> {
   const doubts = watchMachine(target.pid);
-  const pair = await Pair.open(target.port);
+  const pair = await PacedPair.open(target.port, {
+    name: 'pair',
+    rate: pairRate,
+    isEachTimed: true,
+  });
   await delay(fillMs);
   const calm = await observe(pair, target);
   const flood0 = await flooded(pair, target, 0);
@@ -87,7 +89,7 @@ interface Phase {
   readonly bytes: number;
 }
 
-async function observe(pair: Pair, { pid, seconds }: Target): Promise<Phase> {
+async function observe(pair: PacedPair, { pid, seconds }: Target): Promise<Phase> {
   pair.latency.clear();
   const end = performance.now() + Math.min(seconds, phaseSecondsMax) * 1000;
   let bytes = 0;
@@ -99,7 +101,7 @@ async function observe(pair: Pair, { pid, seconds }: Target): Promise<Phase> {
 }
 
 async function flooded(
-  pair: Pair,
+  pair: PacedPair,
   target: Target,
   qos: Qos,
 ): Promise<Phase & { readonly notes: string[] }> {
@@ -135,48 +137,4 @@ function ask(worker: Worker, word: 'report' | 'stop'): Promise<FloodReport> {
 async function reportOf(worker: Worker): Promise<FloodReport> {
   const [report] = (await once(worker, 'message')) as [FloodReport];
   return report;
-}
-
-/** One publisher and one subscriber that have nothing to do with the flood; every message is timed. */
-class Pair {
-  readonly latency = new Latency();
-  readonly #publisher: Client;
-  readonly #listener: Client;
-  readonly #subscriber: Subscriber;
-  readonly #pacer: Pacer;
-  readonly #frame: Buffer;
-
-  static async open(port: number): Promise<Pair> {
-    const topic = 'bench/pair';
-    const listener = await Client.open(port, 'bench-pair-sub');
-    await listener.subscribe(topic, 0);
-    return new Pair(await Client.open(port, 'bench-pair-pub'), listener, topic);
-  }
-
-  private constructor(publisher: Client, listener: Client, topic: string) {
-    this.#publisher = publisher;
-    this.#listener = listener;
-    this.#subscriber = new Subscriber(listener.socket, this.latency);
-    listener.receive(this.#subscriber);
-    this.#frame = publishFrame(topic, 0, 0, 0);
-    this.#frame[this.#frame.length - payloadBytes + sampledAt] = 1;
-    this.#pacer = new Pacer(pairRate, (count) => {
-      for (let i = 0; i < count; i++) this.#send();
-    });
-  }
-
-  #send(): void {
-    const stamped = Buffer.from(this.#frame);
-    stamped.writeDoubleLE(performance.now(), stamped.length - payloadBytes + sentAt);
-    this.#publisher.socket.write(stamped);
-  }
-
-  /** Answers how many messages never came. */
-  async end(): Promise<number> {
-    this.#pacer.stop();
-    await delay(1000);
-    const missing = this.#pacer.count - this.#subscriber.received;
-    await Promise.all([this.#publisher.disconnect(), this.#listener.disconnect()]);
-    return missing;
-  }
 }

@@ -5,11 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { accepting, brokers, freePort } from '../brokers.ts';
 import { Client, openAll } from '../client.ts';
 import { threadMicros } from '../cpu.ts';
-import { payloadBytes, publishFrame, sampledAt, sentAt } from '../frames.ts';
 import { Latency } from '../latency.ts';
 import type { Load, Outcome, Target } from '../load.ts';
-import { Pacer } from '../pacer.ts';
-import { Subscriber } from '../receivers.ts';
+import { PacedPair } from '../paced-pair.ts';
 import { Requests } from '../requests.ts';
 
 const messageRate = 100_000;
@@ -61,7 +59,11 @@ async function run(target: Target): Promise<Outcome> {
 
 async function observe({ port, pid, seconds }: Target, httpPort: number): Promise<Outcome> {
   const others = await openAll(connections, (i) => Client.open(port, `bench-other-${i}`));
-  const stream = await Stream.open(port);
+  const stream = await PacedPair.open(port, {
+    name: 'stream',
+    rate: messageRate,
+    isEachTimed: false,
+  });
   const requests = new Requests(httpPort, `admin:${secret}`, ['bench-other-1', 'bench-other-999']);
   const calm = new Phase(pid, stream);
   const beside = new Phase(pid, stream);
@@ -100,11 +102,11 @@ async function observe({ port, pid, seconds }: Target, httpPort: number): Promis
 class Phase {
   readonly latency = new Latency();
   readonly #pid: number;
-  readonly #stream: Stream;
+  readonly #stream: PacedPair;
   #micros = 0;
   #messages = 0;
 
-  constructor(pid: number, stream: Stream) {
+  constructor(pid: number, stream: PacedPair) {
     this.#pid = pid;
     this.#stream = stream;
   }
@@ -119,55 +121,5 @@ class Phase {
 
   get cpuMicros(): number {
     return this.#micros / this.#messages;
-  }
-}
-
-/** One publisher and one subscriber; the last message of each write is timed. */
-class Stream {
-  latency = new Latency();
-  readonly #publisher: Client;
-  readonly #listener: Client;
-  readonly #subscriber: Subscriber;
-  readonly #pacer: Pacer;
-  readonly #plain: Buffer;
-  readonly #timed: Buffer;
-
-  static async open(port: number): Promise<Stream> {
-    const topic = 'bench/stream';
-    const listener = await Client.open(port, 'bench-stream-sub');
-    await listener.subscribe(topic, 0);
-    return new Stream(await Client.open(port, 'bench-stream-pub'), listener, topic);
-  }
-
-  private constructor(publisher: Client, listener: Client, topic: string) {
-    this.#publisher = publisher;
-    this.#listener = listener;
-    const record = (ms: number): void => this.latency.record(ms);
-    this.#subscriber = new Subscriber(listener.socket, { record });
-    listener.receive(this.#subscriber);
-    this.#plain = publishFrame(topic, 0, 0, 0);
-    this.#timed = Buffer.from(this.#plain);
-    this.#timed[this.#timed.length - payloadBytes + sampledAt] = 1;
-    this.#pacer = new Pacer(messageRate, (count) => this.#send(count));
-  }
-
-  get sent(): number {
-    return this.#pacer.count;
-  }
-
-  #send(count: number): void {
-    const bytes = Buffer.alloc(count * this.#plain.length, this.#plain);
-    this.#timed.copy(bytes, bytes.length - this.#timed.length);
-    bytes.writeDoubleLE(performance.now(), bytes.length - payloadBytes + sentAt);
-    this.#publisher.socket.write(bytes);
-  }
-
-  /** Answers how many messages never came. */
-  async end(): Promise<number> {
-    this.#pacer.stop();
-    await delay(1000);
-    const missing = this.#pacer.count - this.#subscriber.received;
-    await Promise.all([this.#publisher.disconnect(), this.#listener.disconnect()]);
-    return missing;
   }
 }

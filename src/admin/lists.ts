@@ -1,6 +1,7 @@
 // Rows of the node's lists as operations answer them: a page, those of one client, those of one name. Law:
 // a worker that cannot be asked is a failure, never a shorter list.
 
+import { type TObject, type TString, Type } from 'typebox';
 import { CallError } from '#base/calls';
 import { type ListKind, type RowTypes } from '#node/list-orders';
 import { ListUnanswered, readClient, readPage, readRows, type RowsWanted } from '#node/list-reader';
@@ -8,6 +9,11 @@ import { OperatingError } from './failures.ts';
 import { type Caller, Page } from './operation.ts';
 import { type PagingParams, sliceOf } from './paging.ts';
 import type { AdminParts } from './parts.ts';
+
+/** Of what is asked of one client. */
+export const clientParams: TObject<{ clientid: TString }> = Type.Object({
+  clientid: Type.String({ minLength: 1, description: 'The client id' }),
+});
 
 export type ListParts = Pick<AdminParts, 'node' | 'settings'>;
 

@@ -4,7 +4,9 @@ import { CallError } from '#base/calls';
 import { VirtualClock } from '#base/clock';
 import type { WorkersFace } from '#node/node-face';
 import { OperatingError } from './failures.ts';
-import { atSession, checkTopicCount, itemOf, operating, topicsOf } from './on-behalf.ts';
+import { itemOf } from './batch.ts';
+import { atSession, checkTopicCount, topicsOf } from './on-behalf.ts';
+import { operating } from './operating.ts';
 
 /** Workers that answer one thing after another. */
 function answering(...answers: readonly unknown[]): WorkersFace {

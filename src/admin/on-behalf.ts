@@ -1,10 +1,8 @@
-// What publishing and subscribing on behalf of clients have in common: the topics that are meant, a
-// session that is asked where it is by then, and how what went wrong reads in an answer or in an item of
-// a batch. Law: of several topics those that are none are dropped; when none is left, that is the fault.
+// What publishing and subscribing on behalf of clients have in common: the topics that are meant, and a
+// session that is asked where it is by then. Law: of several topics those that are none are dropped;
+// when none is left, that is the fault.
 
-import { CallError } from '#base/calls';
 import type { Clock } from '#base/clock';
-import { describeError } from '#base/errors';
 import { type TArray, type TOptional, type TString, type TUnion, Type } from 'typebox';
 import type { WorkersFace } from '#node/node-face';
 import type { VerbArgs } from '#node/verbs';
@@ -15,8 +13,6 @@ export interface TopicParams {
   readonly topics?: string | readonly string[];
 }
 
-/** Of a batch. */
-export const entriesMax: number = 1000;
 /** Of a call, a batch or not. */
 const topicsMax = 10_000;
 
@@ -47,11 +43,6 @@ export function validTopics(
   const valid = topics.filter((topic) => topic.isWellFormed() && faultOf(topic) === undefined);
   if (valid.length === 0) throw badTopic();
   return valid;
-}
-
-/** Nobody speaks for the broker about itself. */
-export function isOfBroker(topic: string): boolean {
-  return topic === '$SYS' || topic.startsWith('$SYS/');
 }
 
 /** Throws for a client id that no client could have [MQTT-3.1.3-4]. */
@@ -109,48 +100,4 @@ async function settled<V extends 'subscribe' | 'unsubscribe'>(
     await new Promise<void>((resolve) => clock.setTimer(moveMs, resolve));
   }
   throw new OperatingError('badCall', `Cannot ${verb}: the session moves to another worker`);
-}
-
-/** What a worker that was asked says went wrong, or that it could not be asked. */
-export async function operating<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof OperatingError || isOurFault(error)) throw error;
-    const kind = error instanceof CallError ? 'badCall' : 'failed';
-    throw new OperatingError(kind, describeError(error), { cause: error });
-  }
-}
-
-/** Errors lose their class on the way from thread to thread, not their name. */
-function isOurFault(error: unknown): boolean {
-  return error instanceof Error && /^(Type|Reference|Range|Assertion)Error/.test(error.name);
-}
-
-export interface BatchItem {
-  readonly topic?: string;
-  readonly topics?: string | readonly string[];
-  readonly client_id?: string;
-  readonly code: number;
-  readonly message?: string;
-}
-
-/** Codes that say all there is to say. */
-const plainCodes: ReadonlySet<number> = new Set([0, 112, 115]);
-
-/** What became of one entry of a batch; what is our own fault is everybody's. */
-export async function itemOf(
-  { topic, topics }: TopicParams,
-  done: Promise<void>,
-  rest: { readonly client_id?: string } = {},
-): Promise<BatchItem> {
-  const named = topic === undefined ? (topics === undefined ? {} : { topics }) : { topic };
-  try {
-    await done;
-    return { ...rest, ...named, code: 0 };
-  } catch (error) {
-    if (!(error instanceof OperatingError)) throw error;
-    const { code, message } = error;
-    return { ...rest, ...named, code, ...(!plainCodes.has(code) && { message }) };
-  }
 }

@@ -23,7 +23,6 @@ export interface EarlyParts {
 }
 
 export interface Services extends AsyncDisposable {
-  readonly names: readonly string[];
   readonly apps: Apps;
   readonly bans: Bans;
   readonly users: Users;
@@ -49,7 +48,6 @@ export async function openServices(parts: EarlyParts): Promise<Services> {
   await observation.prepare();
   return {
     start: (observed) => observation.start(observed),
-    names: ['apps', 'bans', 'users', 'traces'],
     traces,
     apps,
     bans,

@@ -63,9 +63,9 @@ interface Running {
   lines: number;
 }
 
-export const tracesMax: number = 50;
+const tracesMax: number = 50;
 /** Who reads along with one trace. */
-export const tailsMax: number = 10;
+const tailsMax: number = 10;
 const bytesMaxUsual = 100 * 1024 * 1024;
 
 export class Traces implements AsyncDisposable {

@@ -14,7 +14,7 @@ export interface Histogram {
   readonly bounds: readonly number[];
 }
 
-export const histogramTable: readonly Histogram[] = [
+const histogramTable: readonly Histogram[] = [
   {
     name: 'publish_size_bytes',
     help: `Size of received PUBLISH packets, of one read in ${sampledReads}`,

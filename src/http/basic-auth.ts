@@ -35,7 +35,7 @@ function refused(why: string): OperatingError {
 
 const credentialsCharsMax = 2048;
 
-export function readBasic(header: string | undefined): Credentials | undefined {
+function readBasic(header: string | undefined): Credentials | undefined {
   if (header === undefined || header.length > credentialsCharsMax) return undefined;
   const coded = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header)?.[1];
   if (coded === undefined) return undefined;

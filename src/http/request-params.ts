@@ -31,7 +31,7 @@ function fieldsOf(body: unknown): object {
   throw new OperatingError('invalid', `Cannot use the body: found ${found}, expected an object`);
 }
 
-export function readQuery(url: string): Params {
+function readQuery(url: string): Params {
   const params = Object.create(null) as Params;
   const start = url.indexOf('?');
   if (start < 0) return params;

@@ -3,12 +3,12 @@
 // judged. The first round that breaks a law is the last one, unless somebody wants to see more.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { Watch } from '#test/watch';
 import { Random } from '../fuzz/random.ts';
 import { Books } from './books.ts';
 import type { BrokerUnderTest } from './broker-under-test.ts';
 import { Company } from './company.ts';
 import type { Ending, Figures } from './figures.ts';
+import { Patience } from './patience.ts';
 import { RetainedReader } from './retained-reader.ts';
 import type { Violations } from './violations.ts';
 
@@ -34,7 +34,6 @@ export interface CrashResult {
 }
 
 const usualQuietMs = 5000;
-const restMsMax = 120_000;
 const actEveryMs = 3;
 
 export async function crashRun(options: CrashOptions): Promise<CrashResult> {
@@ -54,25 +53,22 @@ class CrashRun {
   readonly #random: Random;
   readonly #books: Books = new Books();
   readonly #company: Company;
-  readonly #watch: Watch = new Watch();
+  readonly #patience: Patience;
   #reader: RetainedReader | undefined;
   #launchedAtMs: number | undefined;
   #isEnding = false;
-  #changedAtMs = 0;
 
   constructor(options: CrashOptions) {
     this.#options = options;
     this.#quietMs = options.quietMs ?? usualQuietMs;
+    this.#patience = new Patience(this.#quietMs);
     this.#broker = options.broker;
     this.#random = new Random(options.seed);
     this.#company = new Company(this.#books, this.#random);
     const { violations } = this.#books;
     this.#books.wills.mayRepeat = options.broker.workers !== 1;
     this.#broker.onFault = (line) => violations.add('process', line.slice(0, 500));
-    const changed = (): void => {
-      this.#changedAtMs = performance.now();
-      this.#watch.wake();
-    };
+    const changed = (): void => this.#patience.changed();
     this.#company.pair.onChange = changed;
     for (const client of this.#company.clients) {
       client.onChange = changed;
@@ -113,7 +109,7 @@ class CrashRun {
     this.#company.arrive(port);
     const acting = setInterval(() => this.#company.act(port), actEveryMs);
     // Sometimes while they come, sometimes while they work: on a slow machine the first takes long.
-    if (this.#random.chance(60)) await this.#until(() => this.#company.isAnybodyOnline);
+    if (this.#random.chance(60)) await this.#patience.until(() => this.#company.isAnybodyOnline);
     await delay(5 + this.#random.below(395));
     clearInterval(acting);
     await this.#finish(this.#drawEnding());
@@ -180,7 +176,7 @@ class CrashRun {
 
   /** Reads what the dead process still said; then nobody has a connection. */
   async #allOffline(): Promise<void> {
-    await this.#until(() => this.#company.isOffline);
+    await this.#patience.until(() => this.#company.isOffline);
     for (const client of this.#company.clients) client.cut();
     this.#reader?.cut();
     await this.#company.pair.disconnected();
@@ -196,11 +192,11 @@ class CrashRun {
       if (this.#broker.port !== undefined) company.gather(port);
       return company.isIdle;
     };
-    if (!(await this.#until(allIdle))) violations.add('stuck', company.state);
+    if (!(await this.#patience.until(allIdle))) violations.add('stuck', company.state);
     company.mark();
     const allDone = (): boolean =>
       allIdle() && !this.#books.isAnythingOwed && wills.awaited.length === 0;
-    if (!(await this.#until(allDone)) && company.state !== '')
+    if (!(await this.#patience.until(allDone)) && company.state !== '')
       violations.add('stuck', company.state);
     for (let turn = 0; turn < 2; turn++) {
       await Promise.all(company.clients.map((client) => client.ping()));
@@ -209,25 +205,6 @@ class CrashRun {
     const reader = new RetainedReader(this.#books, port);
     await reader.done(this.#quietMs);
     this.#books.settle();
-  }
-
-  /** False when nothing has happened for a while and it is still not so. */
-  async #until(holds: () => boolean): Promise<boolean> {
-    const begin = performance.now();
-    this.#changedAtMs = begin;
-    const look = (): boolean | undefined => {
-      if (holds()) return true;
-      const now = performance.now();
-      const isOver = now - this.#changedAtMs > this.#quietMs || now - begin > restMsMax;
-      return isOver ? false : undefined;
-    };
-    const clockwork = setInterval(() => this.#watch.wake(), 250);
-    try {
-      const late = (): Error => new Error('Cannot come to rest');
-      return await this.#watch.until(look, 2 * restMsMax, late);
-    } finally {
-      clearInterval(clockwork);
-    }
   }
 
   #connected(): void {

@@ -5,13 +5,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Watch } from '#test/watch';
 import { Random } from '../fuzz/random.ts';
 import { Books } from './books.ts';
 import { BrokerProcess } from './broker-under-test.ts';
 import { Company } from './company.ts';
 import type { CrashResult } from './crash-run.ts';
 import type { Manner } from './death-order.ts';
+import { Patience } from './patience.ts';
 import { RetainedReader } from './retained-reader.ts';
 import type { SessionClient } from './session-client.ts';
 import type { Violations } from './violations.ts';
@@ -30,7 +30,6 @@ export interface DeathOptions {
 
 const manners: readonly Manner[] = ['throw', 'exit', 'publish', 'publish'];
 const usualQuietMs = 5000;
-const restMsMax = 120_000;
 const successorMsMax = 20_000;
 const actEveryMs = 3;
 
@@ -71,7 +70,7 @@ class DeathRun {
   readonly #random: Random;
   readonly #books: Books = new Books();
   readonly #company: Company;
-  readonly #watch: Watch = new Watch();
+  readonly #patience: Patience;
   /** In which worker a client was connected last, as far as the log has told. */
   readonly #places = new Map<string, number>();
   /** Told to die, and no successor has come. */
@@ -80,11 +79,11 @@ class DeathRun {
   #died = 0;
   #restarted = 0;
   readonly #alarmed = new Set<string>();
-  #changedAtMs = 0;
 
   constructor(options: DeathOptions) {
     this.#options = options;
     this.#quietMs = options.quietMs ?? usualQuietMs;
+    this.#patience = new Patience(this.#quietMs);
     this.#random = new Random(options.seed);
     this.#company = new Company(this.#books, this.#random);
     const { broker, trace } = options;
@@ -96,11 +95,11 @@ class DeathRun {
     broker.onLine = (line) => {
       if (line.startsWith('{')) this.#onLog(JSON.parse(line) as LogLine);
     };
-    this.#company.pair.onChange = () => this.#changed();
+    this.#company.pair.onChange = () => this.#patience.changed();
     for (const client of this.#company.clients) {
       client.onChange = () => {
         if (client.isOffline) this.#places.delete(client.spec.name);
-        this.#changed();
+        this.#patience.changed();
       };
       client.trace = trace;
       client.mayRefuse = true;
@@ -109,11 +108,6 @@ class DeathRun {
         else this.#onLost(client, words);
       };
     }
-  }
-
-  #changed(): void {
-    this.#changedAtMs = performance.now();
-    this.#watch.wake();
   }
 
   #onLog({ event, worker = -1, clientId = '', name = '' }: LogLine): void {
@@ -127,7 +121,7 @@ class DeathRun {
       this.#dying.delete(worker);
     }
     this.#options.trace?.(`${event} ${worker} ${clientId}${name}`);
-    this.#changed();
+    this.#patience.changed();
   }
 
   /** Where the log has not told it yet, it may have been the worker that died. */
@@ -189,7 +183,7 @@ class DeathRun {
     const look = (): true | undefined => (isReplaced() ? true : undefined);
     // Who dies at its next publish needs one.
     const coming = setInterval(() => this.#arrive(port), 500);
-    await this.#watch.until(look, successorMsMax, late).catch(() => {
+    await this.#patience.watch.until(look, successorMsMax, late).catch(() => {
       this.#books.violations.add('stuck', `no successor of ${[...this.#dying].join(', ')}`);
       this.#dying.clear();
     });
@@ -212,35 +206,16 @@ class DeathRun {
       company.gather(port);
       return company.isIdle;
     };
-    if (!(await this.#until(allIdle))) violations.add('stuck', company.state);
+    if (!(await this.#patience.until(allIdle))) violations.add('stuck', company.state);
     company.mark();
     const allDone = (): boolean => allIdle() && !this.#books.isAnythingOwed;
-    if (!(await this.#until(allDone)) && company.state !== '')
+    if (!(await this.#patience.until(allDone)) && company.state !== '')
       violations.add('stuck', company.state);
     for (let turn = 0; turn < 2; turn++) {
       await Promise.all(company.clients.map((client) => client.ping()));
     }
     await new RetainedReader(this.#books, port).done(this.#quietMs);
     this.#books.settle();
-  }
-
-  /** False when nothing has happened for a while and it is still not so. */
-  async #until(holds: () => boolean): Promise<boolean> {
-    const begin = performance.now();
-    this.#changedAtMs = begin;
-    const look = (): boolean | undefined => {
-      if (holds()) return true;
-      const now = performance.now();
-      const isOver = now - this.#changedAtMs > this.#quietMs || now - begin > restMsMax;
-      return isOver ? false : undefined;
-    };
-    const clockwork = setInterval(() => this.#watch.wake(), 250);
-    try {
-      const late = (): Error => new Error('Cannot come to rest');
-      return await this.#watch.until(look, 2 * restMsMax, late);
-    } finally {
-      clearInterval(clockwork);
-    }
   }
 
   async end(): Promise<void> {

@@ -2,11 +2,10 @@
 
 import { type TArray, type TObject, Type } from 'typebox';
 import { type AlarmItem, alarmItem, type PastAlarmItem, pastAlarmItem } from '../alarm-words.ts';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define, type HttpFace } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 
 const present = Type.Array(
   Type.Object({

@@ -2,11 +2,10 @@
 
 import { Type } from 'typebox';
 import { runtimeRelease, systemDescription } from '../host-figures.ts';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 import { localTime } from '../timestamps.ts';
 import { uptimeText } from '../uptime.ts';
 

@@ -11,11 +11,10 @@ import {
   shownValue,
 } from '../config-store.ts';
 import { OperatingError } from '../failures.ts';
-import { nodeName, nodeParams } from '../node-params.ts';
 import { type AnyOperation, type Caller, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeName, nodeParams } from '../this-node.ts';
 
 const configItem = Type.Object({
   key: Type.String(),
@@ -168,7 +167,7 @@ export async function change(
   return { effective };
 }
 
-export function checkApp(owner: string): void {
+function checkApp(owner: string): void {
   if (configApps.includes(owner)) return;
   const known = configApps.join(', ');
   throw new OperatingError('notFound', `Cannot find application "${owner}": there are ${known}`);

@@ -3,17 +3,15 @@
 import { type Static, Type } from 'typebox';
 import type { ConnectionFacts } from '#node/list-rows';
 import { OperatingError } from '../failures.ts';
-import { pageOf, rowsOf, rowsOfClient } from '../lists.ts';
-import { nodeName } from '../node-params.ts';
-import { operating } from '../on-behalf.ts';
-import { type AnyOperation, type Caller, define, type Page } from '../operation.ts';
+import { clientParams, pageOf, rowsOf, rowsOfClient } from '../lists.ts';
+import { operating } from '../operating.ts';
+import { type AnyOperation, define, type Page } from '../operation.ts';
 import { pagingParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { onNode } from '../this-node.ts';
 import { localTime, secondsOf } from '../timestamps.ts';
 
 const tag = 'Connections';
-const clientid = Type.String({ minLength: 1, description: 'The client id' });
 const username = Type.String({ description: 'Exactly as the client wrote it' });
 const counter = (description: string) => Type.Integer({ description });
 
@@ -55,110 +53,75 @@ export function connectionOperations(parts: AdminParts): AnyOperation[] {
 
 function listing(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
-  const paging = pagingParams(settings.management.rowsMax);
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'list_connections',
-      descr: 'A list of connections in the cluster',
-      tag,
-      http: { method: 'GET', path: '/connections', indexPath: '/connections/' },
-      cli: {
-        words: 'clients list',
-        args: [],
-        descr: 'List all clients',
-        print: ({ rows }: Page<ConnectionRow>) => rows.map(lineOf).join('\n'),
-      },
-      params: Type.Object(paging),
-      result: Type.Array(connectionRow),
-      run: (params, caller) => pageOf(parts, 'connections', params, caller, rowOf),
-    }),
-    define({
-      name: 'list_node_connections',
-      descr: 'A list of connections on a node',
-      tag,
-      http: {
-        method: 'GET',
-        path: '/nodes/:node/connections',
-        indexPath: 'nodes/:node/connections/',
-      },
-      params: Type.Object({ node: nodeName, ...paging }),
-      result: Type.Array(connectionRow),
-      run(params, caller) {
-        checkNode(settings, params.node);
-        return pageOf(parts, 'connections', params, caller, rowOf);
-      },
-    }),
-  ];
+  const list = define({
+    name: 'list_connections',
+    descr: 'A list of connections in the cluster',
+    tag,
+    http: { method: 'GET', path: '/connections', indexPath: '/connections/' },
+    cli: {
+      words: 'clients list',
+      args: [],
+      descr: 'List all clients',
+      print: ({ rows }: Page<ConnectionRow>) => rows.map(lineOf).join('\n'),
+    },
+    params: Type.Object(pagingParams(settings.management.rowsMax)),
+    result: Type.Array(connectionRow),
+    run: (params, caller) => pageOf(parts, 'connections', params, caller, rowOf),
+  });
+  const ofNode = {
+    name: 'list_node_connections',
+    descr: 'A list of connections on a node',
+    indexPath: 'nodes/:node/connections/',
+  };
+  return [list, onNode(settings, list, ofNode)];
 }
 
 function lookingUp(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'lookup_node_connections',
-      descr: 'Lookup a connection on node',
-      tag,
-      http: {
-        method: 'GET',
-        path: '/nodes/:node/connections/:clientid',
-        indexPath: 'nodes/:node/connections/:clientid',
-      },
-      params: Type.Object({ node: nodeName, clientid }),
-      result: Type.Array(connectionRow),
-      run(params) {
-        checkNode(settings, params.node);
-        return rowsOfClient(parts, 'connections', params.clientid, rowOf);
-      },
-    }),
-    define({
-      name: 'lookup_connections',
-      descr: 'Lookup a connection in the cluster',
-      tag,
-      http: { method: 'GET', path: '/connections/:clientid' },
-      cli: {
-        words: 'clients show',
-        args: ['clientid'],
-        usage: '<ClientId>',
-        descr: 'Show a client',
-        print: (rows: readonly ConnectionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
-      },
-      params: Type.Object({ clientid }),
-      result: Type.Array(connectionRow),
-      run: (params) => rowsOfClient(parts, 'connections', params.clientid, rowOf),
-    }),
-  ];
+  const lookup = define({
+    name: 'lookup_connections',
+    descr: 'Lookup a connection in the cluster',
+    tag,
+    http: { method: 'GET', path: '/connections/:clientid' },
+    cli: {
+      words: 'clients show',
+      args: ['clientid'],
+      usage: '<ClientId>',
+      descr: 'Show a client',
+      print: (rows: readonly ConnectionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
+    },
+    params: clientParams,
+    result: Type.Array(connectionRow),
+    run: (params) => rowsOfClient(parts, 'connections', params.clientid, rowOf),
+  });
+  const ofNode = {
+    name: 'lookup_node_connections',
+    descr: 'Lookup a connection on node',
+    indexPath: 'nodes/:node/connections/:clientid',
+  };
+  return [onNode(settings, lookup, ofNode), lookup];
 }
 
 function byUsername(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
   const rowOf = rowOn(settings.node.name);
-  const find = (wanted: string, { signal }: Caller): Promise<ConnectionRow[]> =>
-    rowsOf(parts, 'connections', { username: wanted, signal }, rowOf);
-  return [
-    define({
-      name: 'lookup_node_connection_via_username',
-      descr: 'Lookup a connection via username on a node',
-      tag,
-      http: { method: 'GET', path: '/nodes/:node/connection/username/:username' },
-      params: Type.Object({ node: nodeName, username }),
-      result: Type.Array(connectionRow),
-      run(params, caller) {
-        checkNode(settings, params.node);
-        return find(params.username, caller);
-      },
-    }),
-    define({
-      name: 'lookup_connection_via_username',
-      descr: 'Lookup a connection via username in the cluster',
-      tag,
-      http: { method: 'GET', path: '/connection/username/:username' },
-      params: Type.Object({ username }),
-      result: Type.Array(connectionRow),
-      run: (params, caller) => find(params.username, caller),
-    }),
-  ];
+  const lookup = define({
+    name: 'lookup_connection_via_username',
+    descr: 'Lookup a connection via username in the cluster',
+    tag,
+    http: { method: 'GET', path: '/connection/username/:username' },
+    params: Type.Object({ username }),
+    result: Type.Array(connectionRow),
+    run: (params, { signal }) =>
+      rowsOf(parts, 'connections', { username: params.username, signal }, rowOf),
+  });
+  const ofNode = {
+    name: 'lookup_node_connection_via_username',
+    descr: 'Lookup a connection via username on a node',
+  };
+  return [onNode(settings, lookup, ofNode), lookup];
 }
 
 function kicking({ node }: AdminParts): AnyOperation {
@@ -175,7 +138,7 @@ function kicking({ node }: AdminParts): AnyOperation {
       print: () => '',
       printFailure: ({ message }) => (message === 'not_found' ? 'Not Found.' : message),
     },
-    params: Type.Object({ clientid }),
+    params: clientParams,
     async run(params) {
       const kicked = node.workers.atClient(params.clientid, 'kick', [params.clientid]);
       if ((await operating(kicked)) === true) return;

@@ -3,11 +3,10 @@
 import { type TObject, Type } from 'typebox';
 import type { ListenerReport } from '#net/listener';
 import { listenersOf } from '../listener-list.ts';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 
 export const listenerRow: TObject = Type.Object({
   acceptors: Type.Integer({ description: 'As configured' }),

@@ -1,11 +1,10 @@
 // What the node has counted since its start.
 
 import { Type } from 'typebox';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 
 const metrics = Type.Record(Type.String(), Type.Integer(), {
   description: 'Counters by name, such as messages/received',

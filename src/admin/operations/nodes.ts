@@ -10,11 +10,10 @@ import {
   memoryText,
   runtimeRelease,
 } from '../host-figures.ts';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 import { uptimeText } from '../uptime.ts';
 
 const load = (minutes: number) =>

@@ -11,11 +11,10 @@ import {
   hiddenValue,
   shownValue,
 } from '../config-store.ts';
-import { nodeName } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { checkPlugin } from '../plugin-list.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeName } from '../this-node.ts';
 import { change, changed } from './configs.ts';
 
 const pluginParams = {

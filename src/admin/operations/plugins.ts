@@ -3,12 +3,11 @@
 import { Type } from 'typebox';
 import type { ConfigStore } from '../config-store.ts';
 import { OperatingError } from '../failures.ts';
-import { nodeName, nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
 import { PluginList, type PluginRow } from '../plugin-list.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams, onNode } from '../this-node.ts';
 
 const pluginRow = Type.Object({
   name: Type.String(),
@@ -21,7 +20,7 @@ const plugin = Type.String({ minLength: 1, description: 'The name of the plugin'
 
 export function pluginOperations(parts: AdminParts, configs: ConfigStore): AnyOperation[] {
   const plugins = new PluginList(parts, (name) => changedKeys(configs, name));
-  return [...listing(parts, plugins), ...onNode(parts, plugins), ...everywhere(plugins)];
+  return [...listing(parts, plugins), ...onThisNode(parts, plugins), ...everywhere(plugins)];
 }
 
 interface NodePlugins {
@@ -68,20 +67,12 @@ const verbs = {
 } as const;
 type Verb = keyof typeof verbs;
 
-function onNode({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
-  return (Object.keys(verbs) as Verb[]).map((verb) =>
-    define({
-      name: `${verb}_plugin`,
-      descr: verbs[verb],
-      tag: 'Plugins',
-      http: { method: 'PUT', path: `/nodes/:node/plugins/:plugin/${verb}` },
-      params: Type.Object({ node: nodeName, plugin }),
-      async run(params) {
-        checkNode(settings, params.node);
-        await plugins[verb](params.plugin);
-      },
-    }),
-  );
+function onThisNode({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
+  const names = Object.keys(verbs) as Verb[];
+  return everywhere(plugins).map((operation, i) => {
+    const verb = names[i] as Verb;
+    return onNode(settings, operation, { name: operation.name, descr: verbs[verb] });
+  });
 }
 
 interface Words {

@@ -4,20 +4,12 @@
 import { type Static, Type } from 'typebox';
 import type { QoS } from '#wire/packet';
 import { topicNameFault } from '#topics/topic';
+import { isSystemTopic } from '#core/system-topics';
 import { OperatingError } from '../failures.ts';
-import {
-  type BatchItem,
-  checkClientId,
-  checkTopicCount,
-  entriesMax,
-  isOfBroker,
-  itemOf,
-  operating,
-  topicParams,
-  topicsOf,
-  validTopics,
-} from '../on-behalf.ts';
-import { type AnyOperation, define } from '../operation.ts';
+import { oneAndBatch } from '../batch.ts';
+import { checkClientId, topicParams, topicsOf, validTopics } from '../on-behalf.ts';
+import { operating } from '../operating.ts';
+import type { AnyOperation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 
 const publishParams = Type.Object({
@@ -51,41 +43,20 @@ export function publishOperations({ node }: Pick<AdminParts, 'node'>): AnyOperat
     );
     await operating(Promise.all(published));
   };
-  return [
-    define({
-      name: 'mqtt_publish',
-      descr: 'Publish a MQTT message',
-      tag: 'Messages',
-      http: { method: 'POST', path: '/mqtt/publish' },
-      params: publishParams,
-      async run(entry) {
-        checkTopicCount([entry]);
-        await publish(entry);
-      },
-    }),
-    define({
-      name: 'mqtt_publish_batch',
-      descr: 'Batch publish MQTT messages',
-      tag: 'Messages',
-      http: { method: 'POST', path: '/mqtt/publish_batch', bodyAs: 'entries' },
-      params: Type.Object({ entries: Type.Array(publishParams, { maxItems: entriesMax }) }),
-      result: Type.Array(
-        Type.Object({
-          ...topicParams,
-          code: Type.Integer({ description: '0: published; 115: no valid topic' }),
-          message: Type.Optional(Type.String()),
-        }),
-      ),
-      run({ entries }): Promise<BatchItem[]> {
-        checkTopicCount(entries);
-        return Promise.all(entries.map((entry) => itemOf(entry, publish(entry))));
-      },
-    }),
-  ];
+  return oneAndBatch({
+    verb: 'publish',
+    descr: 'Publish a MQTT message',
+    batchDescr: 'Batch publish MQTT messages',
+    codes: '0: published; 115: no valid topic',
+    params: publishParams,
+    run: publish,
+  });
 }
 
+/** Nobody speaks for the broker about itself. */
 function publishFault(topic: string): string | undefined {
-  return isOfBroker(topic) ? 'it is of the broker' : topicNameFault(topic);
+  const isOfBroker = topic === '$SYS' || isSystemTopic(topic);
+  return isOfBroker ? 'it is of the broker' : topicNameFault(topic);
 }
 
 function payloadOf({ payload = '', encoding = 'plain' }: PublishEntry): Uint8Array {

@@ -3,17 +3,15 @@
 import { type Static, Type } from 'typebox';
 import type { SessionFacts } from '#node/list-rows';
 import { OperatingError } from '../failures.ts';
-import { pageOf, rowsOfClient } from '../lists.ts';
-import { nodeName } from '../node-params.ts';
-import { operating } from '../on-behalf.ts';
+import { clientParams, pageOf, rowsOfClient } from '../lists.ts';
+import { operating } from '../operating.ts';
 import { type AnyOperation, define, type Page } from '../operation.ts';
 import { pagingParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { onNode } from '../this-node.ts';
 import { localTime, secondsOf } from '../timestamps.ts';
 
 const tag = 'Sessions';
-const clientid = Type.String({ minLength: 1, description: 'The client id' });
 const counter = (description: string) => Type.Integer({ description });
 
 const sessionRow = Type.Object({
@@ -47,76 +45,55 @@ export function sessionOperations(parts: AdminParts): AnyOperation[] {
 
 function listing(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
-  const paging = pagingParams(settings.management.rowsMax);
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'list_sessions',
-      descr: 'A list of sessions in the cluster',
-      tag,
-      http: { method: 'GET', path: '/sessions', indexPath: '/sessions/' },
-      cli: {
-        words: 'sessions list',
-        args: [],
-        descr: 'List all sessions',
-        print: ({ rows }: Page<SessionRow>) => rows.map(lineOf).join('\n'),
-      },
-      params: Type.Object(paging),
-      result: Type.Array(sessionRow),
-      run: (params, caller) => pageOf(parts, 'sessions', params, caller, rowOf),
-    }),
-    define({
-      name: 'list_node_sessions',
-      descr: 'A list of sessions on a node',
-      tag,
-      http: { method: 'GET', path: '/nodes/:node/sessions', indexPath: 'nodes/:node/sessions/' },
-      params: Type.Object({ node: nodeName, ...paging }),
-      result: Type.Array(sessionRow),
-      run(params, caller) {
-        checkNode(settings, params.node);
-        return pageOf(parts, 'sessions', params, caller, rowOf);
-      },
-    }),
-  ];
+  const list = define({
+    name: 'list_sessions',
+    descr: 'A list of sessions in the cluster',
+    tag,
+    http: { method: 'GET', path: '/sessions', indexPath: '/sessions/' },
+    cli: {
+      words: 'sessions list',
+      args: [],
+      descr: 'List all sessions',
+      print: ({ rows }: Page<SessionRow>) => rows.map(lineOf).join('\n'),
+    },
+    params: Type.Object(pagingParams(settings.management.rowsMax)),
+    result: Type.Array(sessionRow),
+    run: (params, caller) => pageOf(parts, 'sessions', params, caller, rowOf),
+  });
+  const ofNode = {
+    name: 'list_node_sessions',
+    descr: 'A list of sessions on a node',
+    indexPath: 'nodes/:node/sessions/',
+  };
+  return [list, onNode(settings, list, ofNode)];
 }
 
 function lookingUp(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'lookup_session',
-      descr: 'Lookup a session in the cluster',
-      tag,
-      http: { method: 'GET', path: '/sessions/:clientid' },
-      cli: {
-        words: 'sessions show',
-        args: ['clientid'],
-        usage: '<ClientId>',
-        descr: 'Show a session',
-        print: (rows: readonly SessionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
-      },
-      params: Type.Object({ clientid }),
-      result: Type.Array(sessionRow),
-      run: (params) => rowsOfClient(parts, 'sessions', params.clientid, rowOf),
-    }),
-    define({
-      name: 'lookup_node_session',
-      descr: 'Lookup a session on the node',
-      tag,
-      http: {
-        method: 'GET',
-        path: '/nodes/:node/sessions/:clientid',
-        indexPath: 'nodes/:node/sessions/:clientid',
-      },
-      params: Type.Object({ node: nodeName, clientid }),
-      result: Type.Array(sessionRow),
-      run(params) {
-        checkNode(settings, params.node);
-        return rowsOfClient(parts, 'sessions', params.clientid, rowOf);
-      },
-    }),
-  ];
+  const lookup = define({
+    name: 'lookup_session',
+    descr: 'Lookup a session in the cluster',
+    tag,
+    http: { method: 'GET', path: '/sessions/:clientid' },
+    cli: {
+      words: 'sessions show',
+      args: ['clientid'],
+      usage: '<ClientId>',
+      descr: 'Show a session',
+      print: (rows: readonly SessionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
+    },
+    params: clientParams,
+    result: Type.Array(sessionRow),
+    run: (params) => rowsOfClient(parts, 'sessions', params.clientid, rowOf),
+  });
+  const ofNode = {
+    name: 'lookup_node_session',
+    descr: 'Lookup a session on the node',
+    indexPath: 'nodes/:node/sessions/:clientid',
+  };
+  return [lookup, onNode(settings, lookup, ofNode)];
 }
 
 const cleanFailures: Readonly<Record<string, string>> = {
@@ -131,39 +108,28 @@ function cleaning({ node, settings }: AdminParts): AnyOperation[] {
     if (cleaned === 'cleaned') return;
     throw new OperatingError('failed', cleaned === 'running' ? 'running_session' : 'not_found');
   };
-  return [
-    define({
-      name: 'clean_presisent_session',
-      descr: 'Clean a persistent session in the cluster',
-      tag,
-      http: { method: 'DELETE', path: '/sessions/persistent/:clientid' },
-      cli: {
-        words: 'sessions clean-persistent',
-        args: ['clientid'],
-        usage: '<ClientId>',
-        descr: 'Clean a persistent session',
-        print: () => 'Clean persistent session successfully.',
-        printFailure: ({ message }) => cleanFailures[message] ?? message,
-      },
-      params: Type.Object({ clientid }),
-      run: (params) => clean(params.clientid),
-    }),
-    define({
-      name: 'clean_node_presisent_session',
-      descr: 'Clean a persistent session on the node',
-      tag,
-      http: {
-        method: 'DELETE',
-        path: '/nodes/:node/sessions/persistent/:clientid',
-        indexPath: 'nodes/:node/sessions/persistent/:clientid',
-      },
-      params: Type.Object({ node: nodeName, clientid }),
-      async run(params) {
-        checkNode(settings, params.node);
-        await clean(params.clientid);
-      },
-    }),
-  ];
+  const cleanOne = define({
+    name: 'clean_presisent_session',
+    descr: 'Clean a persistent session in the cluster',
+    tag,
+    http: { method: 'DELETE', path: '/sessions/persistent/:clientid' },
+    cli: {
+      words: 'sessions clean-persistent',
+      args: ['clientid'],
+      usage: '<ClientId>',
+      descr: 'Clean a persistent session',
+      print: () => 'Clean persistent session successfully.',
+      printFailure: ({ message }) => cleanFailures[message] ?? message,
+    },
+    params: clientParams,
+    run: (params) => clean(params.clientid),
+  });
+  const ofNode = {
+    name: 'clean_node_presisent_session',
+    descr: 'Clean a persistent session on the node',
+    indexPath: 'nodes/:node/sessions/persistent/:clientid',
+  };
+  return [cleanOne, onNode(settings, cleanOne, ofNode)];
 }
 
 /** As MQTT 5 writes it. */

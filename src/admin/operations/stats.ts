@@ -1,11 +1,10 @@
 // How many there are now of what the node holds, and how many there were at most since its start.
 
 import { Type } from 'typebox';
-import { nodeParams } from '../node-params.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { checkNode, nodeParams } from '../this-node.ts';
 
 const stats = Type.Record(Type.String(), Type.Integer(), {
   description: 'Gauges by name, such as connections/count and connections/max',

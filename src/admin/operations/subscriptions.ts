@@ -4,16 +4,16 @@ import { type Static, Type } from 'typebox';
 import type { QoS } from '#wire/packet';
 import type { SubscriptionFacts } from '#node/list-rows';
 import { OperatingError } from '../failures.ts';
-import { pageOf, rowsOfClient } from '../lists.ts';
-import { nodeName } from '../node-params.ts';
-import { atSession, operating } from '../on-behalf.ts';
+import { clientParams, pageOf, rowsOfClient } from '../lists.ts';
+import { atSession } from '../on-behalf.ts';
+import { operating } from '../operating.ts';
 import { type AnyOperation, define, type Page } from '../operation.ts';
 import { pagingParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkNode } from '../this-node.ts';
+import { onNode } from '../this-node.ts';
 
 const tag = 'Subscriptions';
-const clientid = Type.String({ minLength: 1, description: 'The client id' });
+const { clientid } = clientParams.properties;
 
 const subscriptionRow = Type.Object({
   client_id: Type.String(),
@@ -29,76 +29,54 @@ export function subscriptionOperations(parts: AdminParts): AnyOperation[] {
 
 function listing(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
-  const paging = pagingParams(settings.management.rowsMax);
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'list_subscriptions',
-      descr: 'A list of subscriptions in the cluster',
-      tag,
-      http: { method: 'GET', path: '/subscriptions', indexPath: '/subscriptions/' },
-      cli: {
-        words: 'subscriptions list',
-        args: [],
-        descr: 'List all subscriptions',
-        print: ({ rows }: Page<SubscriptionRow>) => rows.map(lineOf).join('\n'),
-      },
-      params: Type.Object(paging),
-      result: Type.Array(subscriptionRow),
-      run: (params, caller) => pageOf(parts, 'subscriptions', params, caller, rowOf),
-    }),
-    define({
-      name: 'list_node_subscriptions',
-      descr: 'A list of subscriptions on a node',
-      tag,
-      http: {
-        method: 'GET',
-        path: '/nodes/:node/subscriptions',
-        indexPath: '/nodes/:node/subscriptions/',
-      },
-      params: Type.Object({ node: nodeName, ...paging }),
-      result: Type.Array(subscriptionRow),
-      run(params, caller) {
-        checkNode(settings, params.node);
-        return pageOf(parts, 'subscriptions', params, caller, rowOf);
-      },
-    }),
-  ];
+  const list = define({
+    name: 'list_subscriptions',
+    descr: 'A list of subscriptions in the cluster',
+    tag,
+    http: { method: 'GET', path: '/subscriptions', indexPath: '/subscriptions/' },
+    cli: {
+      words: 'subscriptions list',
+      args: [],
+      descr: 'List all subscriptions',
+      print: ({ rows }: Page<SubscriptionRow>) => rows.map(lineOf).join('\n'),
+    },
+    params: Type.Object(pagingParams(settings.management.rowsMax)),
+    result: Type.Array(subscriptionRow),
+    run: (params, caller) => pageOf(parts, 'subscriptions', params, caller, rowOf),
+  });
+  const ofNode = {
+    name: 'list_node_subscriptions',
+    descr: 'A list of subscriptions on a node',
+    indexPath: '/nodes/:node/subscriptions/',
+  };
+  return [list, onNode(settings, list, ofNode)];
 }
 
 function lookingUp(parts: AdminParts): AnyOperation[] {
   const { settings } = parts;
   const rowOf = rowOn(settings.node.name);
-  return [
-    define({
-      name: 'lookup_client_subscriptions',
-      descr: 'A list of subscriptions of a client',
-      tag,
-      http: { method: 'GET', path: '/subscriptions/:clientid' },
-      cli: {
-        words: 'subscriptions show',
-        args: ['clientid'],
-        usage: '<ClientId>',
-        descr: 'Show subscriptions of a client',
-        print: (rows: readonly SubscriptionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
-      },
-      params: Type.Object({ clientid }),
-      result: Type.Array(subscriptionRow),
-      run: (params) => rowsOfClient(parts, 'subscriptions', params.clientid, rowOf),
-    }),
-    define({
-      name: 'lookup_client_subscriptions_with_node',
-      descr: 'A list of subscriptions of a client on the node',
-      tag,
-      http: { method: 'GET', path: '/nodes/:node/subscriptions/:clientid' },
-      params: Type.Object({ node: nodeName, clientid }),
-      result: Type.Array(subscriptionRow),
-      run(params) {
-        checkNode(settings, params.node);
-        return rowsOfClient(parts, 'subscriptions', params.clientid, rowOf);
-      },
-    }),
-  ];
+  const lookup = define({
+    name: 'lookup_client_subscriptions',
+    descr: 'A list of subscriptions of a client',
+    tag,
+    http: { method: 'GET', path: '/subscriptions/:clientid' },
+    cli: {
+      words: 'subscriptions show',
+      args: ['clientid'],
+      usage: '<ClientId>',
+      descr: 'Show subscriptions of a client',
+      print: (rows: readonly SubscriptionRow[]) => rows.map(lineOf).join('\n') || 'Not Found.',
+    },
+    params: clientParams,
+    result: Type.Array(subscriptionRow),
+    run: (params) => rowsOfClient(parts, 'subscriptions', params.clientid, rowOf),
+  });
+  const ofNode = {
+    name: 'lookup_client_subscriptions_with_node',
+    descr: 'A list of subscriptions of a client on the node',
+  };
+  return [lookup, onNode(settings, lookup, ofNode)];
 }
 
 const topic = Type.String({ description: 'The filter' });
