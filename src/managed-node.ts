@@ -7,7 +7,7 @@ import type { Settings } from '#config/settings';
 import type { EffectiveValue } from '#config/values';
 import type { BeforeListening, NodeFace } from '#node/node-face';
 import { openServices, type Services } from '#admin/services';
-import { Doors } from '#http/doors';
+import { HttpPorts } from '#http/http-ports';
 import type { Management } from '#http/management';
 
 export interface ManagedNodeParts {
@@ -22,7 +22,7 @@ export interface ManagedNode extends AsyncDisposable {
   readonly node: NodeFace;
   readonly services: Services;
   readonly management: Management;
-  readonly doors: Doors;
+  readonly doors: HttpPorts;
   /** Whoever has read the documentation can log in to the dashboard. */
   readonly hasShippedPassword: boolean;
 }
@@ -34,7 +34,7 @@ export async function startManagedNode(parts: ManagedNodeParts): Promise<Managed
   const startedMs = clock.monotonicMs();
   const upMs = (): number => clock.monotonicMs() - startedMs;
   await using opened = new AsyncDisposableStack();
-  const doors = opened.use(new Doors({ settings, clock, log: log.child({ part: 'http' }) }));
+  const doors = opened.use(new HttpPorts({ settings, clock, log: log.child({ part: 'http' }) }));
   await doors.open('management');
   let services: Services | undefined;
   const node = await startNode(settings, log, async (workers, records) => {

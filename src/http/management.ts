@@ -7,11 +7,11 @@ import { openControlSocket } from '#admin/control-socket';
 import { allOperations } from '#admin/operations';
 import type { AdminParts, DashboardSwitch } from '#admin/parts';
 import { Api } from './api.ts';
-import type { Doors } from './doors.ts';
+import type { HttpPorts } from './http-ports.ts';
 
 export type ManagementParts = Omit<AdminParts, 'catalogue' | 'httpListeners' | 'dashboard'> & {
   /** Open already; they are closed by whoever opened them. */
-  readonly doors: Doors;
+  readonly doors: HttpPorts;
 };
 
 export interface Management extends AsyncDisposable {
@@ -57,7 +57,7 @@ export async function startManagement({ doors, ...given }: ManagementParts): Pro
 }
 
 function dashboardSwitch(
-  doors: Doors,
+  doors: HttpPorts,
   { settings, services }: Pick<AdminParts, 'settings' | 'services'>,
 ): DashboardSwitch | undefined {
   if (settings.dashboard.listeners.length === 0) return undefined;

@@ -3,14 +3,14 @@ import test from 'node:test';
 import { systemClock } from '#base/clock';
 import { nullLogger } from '#base/log';
 import { loadSettings } from '#config/load';
-import { Doors } from './doors.ts';
+import { HttpPorts } from './http-ports.ts';
 
-function doorsWith(...sets: string[]): Doors {
+function doorsWith(...sets: string[]): HttpPorts {
   const settings = loadSettings({ sets });
-  return new Doors({ settings, clock: systemClock, log: nullLogger });
+  return new HttpPorts({ settings, clock: systemClock, log: nullLogger });
 }
 
-async function answerOf(doors: Doors, path: string): Promise<string> {
+async function answerOf(doors: HttpPorts, path: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${doors.ports[0]?.port}${path}`);
   return `${response.status} ${await response.text()}`;
 }

@@ -19,7 +19,7 @@ export interface DoorsParts {
   readonly log: Logger;
 }
 
-export class Doors implements AsyncDisposable {
+export class HttpPorts implements AsyncDisposable {
   readonly #parts: DoorsParts;
   readonly #ports: HttpPort[] = [];
   #serve: Serve | undefined;
