@@ -39,6 +39,14 @@ export type Figure =
   | 'restP50Times'
   | 'requestsPerSecond'
   | 'requestP99Ms'
+  | 'plainCpuMicros'
+  | 'aclCpuMicros'
+  | 'aclPercent'
+  | 'aclAckedPercent'
+  | 'ruleCpuMicros'
+  | 'rulesCpuMicros'
+  | 'othersCpuMicros'
+  | 'rulesTimes'
   | 'calmP50Ms'
   | 'calmP99Ms'
   | 'calmBytes'
@@ -98,6 +106,14 @@ export const figures: Readonly<Record<Figure, FigureKind>> = {
   restP50Times: { heading: '… p50 times that in calm', better: 'lower', unit: 'times' },
   requestsPerSecond: { heading: 'requests/s', better: 'higher', unit: 'count' },
   requestP99Ms: { heading: 'a request: p99 ms', better: 'lower', unit: 'ms' },
+  plainCpuMicros: { heading: 'without any: CPU µs', better: 'lower', unit: 'µs' },
+  aclCpuMicros: { heading: 'with rules: CPU µs', better: 'lower', unit: 'µs' },
+  aclPercent: { heading: 'QoS 0 throughput that rules take', better: 'lower', unit: '%' },
+  aclAckedPercent: { heading: 'QoS 1 throughput that rules take', better: 'lower', unit: '%' },
+  ruleCpuMicros: { heading: 'one rule: CPU µs', better: 'lower', unit: 'µs' },
+  rulesCpuMicros: { heading: 'that rule of many: CPU µs', better: 'lower', unit: 'µs' },
+  othersCpuMicros: { heading: 'many about other topics: CPU µs', better: 'lower', unit: 'µs' },
+  rulesTimes: { heading: 'one of many, times one alone', better: 'lower', unit: 'times' },
   calmP50Ms: { heading: 'a pair in calm: p50 ms', better: 'lower', unit: 'ms' },
   calmP99Ms: { heading: 'a pair in calm: p99 ms', better: 'lower', unit: 'ms' },
   calmBytes: { heading: 'in calm: most memory', better: 'lower', unit: 'bytes' },

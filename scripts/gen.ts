@@ -5,12 +5,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { apiDocs } from '#admin/api-docs';
 import { cliCatalogue } from '#admin/console-usage';
-import { paperCatalogue } from '#admin/paper-catalogue';
-import { confFiles } from '#config/keys';
 import { installRoot } from '#config/load';
 import { renderConf } from '#config/render-conf';
 import { renderDocs } from '#config/render-docs';
+import { paperCatalogueOfAll } from '#host/paper-plugins';
+import { discoverPlugins } from '#plugin/discover';
+import { keyTableOf } from '#plugin/load-config';
 import { renderConformance } from './conformance-doc.ts';
+import { renderRulesReference } from './rules-reference.ts';
 
 interface Derived {
   /** Under the root of the project. */
@@ -18,12 +20,16 @@ interface Derived {
   readonly render: () => string;
 }
 
+const { files } = keyTableOf(await discoverPlugins());
+const catalogue = await paperCatalogueOfAll();
+
 const derived: readonly Derived[] = [
-  ...confFiles.map((conf) => ({ file: `etc/${conf.name}`, render: () => renderConf(conf) })),
-  { file: 'docs/configuration.md', render: () => renderDocs(confFiles) },
+  ...files.map((conf) => ({ file: `etc/${conf.name}`, render: () => renderConf(conf) })),
+  { file: 'docs/configuration.md', render: () => renderDocs(files) },
   { file: 'docs/conformance.md', render: renderConformance },
-  { file: 'src/cli/catalogue.json', render: () => cliCatalogue(paperCatalogue().commands()) },
-  { file: 'docs/api.md', render: () => apiDocs(paperCatalogue().all()) },
+  { file: 'docs/rules-reference.md', render: renderRulesReference },
+  { file: 'src/cli/catalogue.json', render: () => cliCatalogue(catalogue.commands()) },
+  { file: 'docs/api.md', render: () => apiDocs(catalogue.all()) },
 ];
 
 const isCheck = process.argv.includes('--check');

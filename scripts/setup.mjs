@@ -29,6 +29,10 @@ const testTools = {
   },
   openssl: { debian: 'openssl', for: 'TLS seen from outside' },
   curl: { debian: 'curl', for: 'HTTP seen from outside' },
+  'prometheus-pushgateway': {
+    debian: 'prometheus-pushgateway',
+    for: 'metrics pushed to a real push gateway',
+  },
 };
 
 /** Installs packages when what is installed is not what the lock file says. */

@@ -18,9 +18,11 @@ const inlinedBytecodeMax = 3000;
 /** Runs a broker until it is told to stop. */
 export async function run(options: RunOptions): Promise<void> {
   setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${inlinedBytecodeMax}`);
-  const { settings, effective, configFile, version, stopping } = options;
+  const { settings, effective, configFile, found, keys, version, stopping } = options;
   await using log = openLog(settings.log);
-  const whole = await startManagedNode({ settings, effective, configFile, version, log });
+  const whole = await startManagedNode({
+    ...{ settings, effective, configFile, found, keys, version, log },
+  });
   const { node, doors } = whole;
   const open = settings.listeners.map(({ kind, host = '*' }, i) => {
     const address = host.includes(':') ? `[${host}]` : host;

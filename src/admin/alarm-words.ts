@@ -58,6 +58,9 @@ function textOf({ name, details }: Alarm): string {
 function titleOf(name: string): readonly [Severity, string] {
   if (name === 'store') return ['critical', 'The store cannot be written'];
   if (name === 'overload') return ['warning', 'The broker is overloaded'];
+  if (name === 'acl_reload_failed') {
+    return ['error', 'The access rules could not be read anew: the old ones hold'];
+  }
   if (name.startsWith('worker/')) return ['error', 'A worker died and was started again'];
   return ['warning', name];
 }

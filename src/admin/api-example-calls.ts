@@ -2,16 +2,7 @@
 // all of them: the sensors of one small plant. Law: test/rest/docs.test.ts runs each of them against a
 // real node, so these are not invented.
 
-export interface ExampleCall {
-  /** Parameters besides those that the schema requires. */
-  readonly params?: Readonly<Record<string, unknown>>;
-  /** `data` of the answer, or the text of one without an envelope. */
-  readonly data?: unknown;
-  /** Options of curl besides the usual ones. */
-  readonly curl?: string;
-  /** What the output goes through: ` | head -n 2`. */
-  readonly pipe?: string;
-}
+import type { ExampleCall } from './operation.ts';
 
 const filter = { topic: 'plant/+/alarm', client_id: 'sensor-1' };
 const message = { topic: 'plant/1/temperature', payload: '21.5', qos: 1 };
@@ -51,7 +42,7 @@ const explained = {
     ipaddress: '192.0.2.7',
     state: 'connected',
   },
-  acl: { allow: true, by: 'nomatch' },
+  acl: { allow: true, by: 'acl_internal', rule: '{allow, all}.', source: 'etc/acl.conf:48' },
 };
 
 export const exampleCalls: Readonly<Record<string, ExampleCall>> = {
@@ -138,6 +129,40 @@ export const exampleCalls: Readonly<Record<string, ExampleCall>> = {
       replaces: false,
       subscriptions: { count: 1, max: 0 },
       retained: { count: 0, more: false },
+    },
+  },
+  reload_acl: {
+    data: { rules: 4, subscriptions: 0, clients: 0, messages: 0, undecided: 0, missing: [] },
+  },
+  check_acl: {
+    params: { client_id: 'sensor-1', action: 'publish' },
+    data: { ...explained.acl, ...explained.client },
+  },
+  list_acl_cache: {
+    data: [{ access: 'publish', topic: 'plant/1/temperature', result: 'allow', age: 1250 }],
+  },
+  diff_acl: {
+    params: { rules: '{deny, all, subscribe, ["plant/#"]}. {allow, all}.' },
+    data: {
+      rules: 2,
+      clients: 1,
+      clients_changed: 1,
+      subscriptions: 1,
+      subscriptions_changed: 1,
+      publishes: 1,
+      publishes_changed: 0,
+      asked_besides: [],
+      differences: [
+        {
+          client_id: 'sensor-1',
+          action: 'subscribe',
+          topic: 'plant/1/temperature',
+          before: 'allow',
+          after: 'deny',
+          rule: '{deny, all, subscribe, ["plant/#"]}.',
+          line: 1,
+        },
+      ],
     },
   },
   mqtt_publish: { params: { ...message, retain: true, client_id: 'backend' } },

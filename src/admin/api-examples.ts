@@ -4,7 +4,8 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ApiEntry } from './api-docs-entries.ts';
-import { type ExampleCall, exampleCalls, fieldValues } from './api-example-calls.ts';
+import { exampleCalls, fieldValues } from './api-example-calls.ts';
+import type { ExampleCall } from './operation.ts';
 
 export interface Example {
   readonly curl: string;
@@ -15,7 +16,8 @@ export interface Example {
 /** Undefined: there is only a command. */
 export function exampleOf(entry: ApiEntry): Example | undefined {
   if (entry.http === undefined) return undefined;
-  const call = exampleCalls[entry.operation.name] ?? {};
+  const { name, example = {} } = entry.operation;
+  const call = exampleCalls[name] ?? example;
   return { curl: curlOf(entry, call), answer: answerOf(entry, call) };
 }
 

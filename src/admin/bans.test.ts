@@ -37,6 +37,7 @@ class Bench implements Disposable {
     const face: Partial<WorkersFace> = {
       uphold: async (_verb, args) => {
         this.whole = () => (args as unknown as () => readonly [readonly Ban[]])()[0];
+        return [];
       },
       everywhere: (async (_verb: string, [added, removed]: readonly (readonly BanName[])[]) => {
         for (const { as, who } of added ?? []) this.told.push(`+ ${as} ${who}`);
@@ -94,6 +95,19 @@ test('a ban takes the place of one that means the same', async () => {
   await bans.remove({ as: 'ip_address', who: '::ffff:10.0.0.0/104' });
   assert.equal(bans.size, 0);
   await bans.remove({ as: 'ip_address', who: 'nonsense' });
+});
+
+test('a name is banned while its ban holds, however it is written', async () => {
+  using bench = new Bench();
+  const { bans } = bench;
+  await bans.add(entry('ip_address', '10.1.2.3/8'));
+  await bans.add(entry('client_id', 'c', { until: bench.nowSeconds + 60 }));
+  assert.equal(bans.has({ as: 'ip_address', who: '10.0.0.0/8' }), true);
+  assert.equal(bans.has({ as: 'ip_address', who: '10.0.0.0/9' }), false);
+  assert.equal(bans.has({ as: 'username', who: 'c' }), false);
+  assert.equal(bans.has({ as: 'client_id', who: 'c' }), true);
+  bench.clock.advance(60_000);
+  assert.equal(bans.has({ as: 'client_id', who: 'c' }), false);
 });
 
 test('bans are there after a restart, all of their fields', async () => {

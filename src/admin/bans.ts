@@ -62,6 +62,12 @@ export class Bans implements Disposable {
     return this.#entries.size;
   }
 
+  /** It holds now. */
+  has(name: BanName): boolean {
+    this.sweep();
+    return this.#entries.has(banKey(name));
+  }
+
   /** By kind, then by name. `limit` is at least 1. */
   list(offset: number, limit: number): BanEntry[] {
     this.sweep();

@@ -8,6 +8,9 @@ export interface Command {
   readonly face: CliFace<unknown, unknown>;
 }
 
+/** The owner of what the broker itself brings. */
+const brokersOwn = 'broker_management';
+
 export class Catalogue {
   readonly #byOwner = new Map<string, readonly AnyOperation[]>();
   readonly #listeners: (() => void)[] = [];
@@ -23,6 +26,19 @@ export class Catalogue {
     this.#changed();
   }
 
+  /** What an owner had gives way to these; nothing changes when they cannot be added. */
+  replace(owner: string, operations: readonly AnyOperation[]): void {
+    const former = this.#byOwner.get(owner);
+    this.#byOwner.delete(owner);
+    try {
+      if (operations.length > 0) this.add(owner, operations);
+      else if (former !== undefined) this.#changed();
+    } catch (error) {
+      if (former !== undefined) this.#byOwner.set(owner, former);
+      throw error;
+    }
+  }
+
   remove(owner: string): void {
     if (this.#byOwner.delete(owner)) this.#changed();
   }
@@ -34,10 +50,16 @@ export class Catalogue {
       .flatMap(([, operations]) => operations);
   }
 
+  ofOwner(owner: string): readonly AnyOperation[] {
+    return this.#byOwner.get(owner) ?? [];
+  }
+
+  /** Those of the broker itself before those of plugins. */
   commands(): readonly Command[] {
-    return this.all().flatMap((operation) =>
-      facesOf(operation).map((face) => ({ operation, face })),
-    );
+    const own = new Set(this.#byOwner.get(brokersOwn));
+    const all = this.all();
+    const ordered = [...own, ...all.filter((operation) => !own.has(operation))];
+    return ordered.flatMap((operation) => facesOf(operation).map((face) => ({ operation, face })));
   }
 
   /** Called after each change. */

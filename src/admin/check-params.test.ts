@@ -116,3 +116,9 @@ test('checkParams leaves what it was given as it was', () => {
   const raw = Object.freeze({ who: 'x', as: 'username', until: '5', rest: 1 });
   assert.deepEqual(checkParams(ban, raw), { who: 'x', as: 'username', until: 5 });
 });
+
+test('checkParams refuses in the name that an operation has for it', () => {
+  for (const raw of [{}, { who: '', as: 'client_id' }]) {
+    assert.throws(() => checkParams(ban, raw, 'badRule'), { code: 400, status: 200 });
+  }
+});

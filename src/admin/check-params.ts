@@ -5,21 +5,30 @@
 
 import type { Static, TObject, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { OperatingError } from './failures.ts';
+import { type FailureName, OperatingError } from './failures.ts';
 import { wantedText } from './wanted-text.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Throws OperatingError: `missing` names all that are missing, `invalid` the first that is wrong. */
-export function checkParams<P extends TObject>(schema: P, raw: Raw): Static<P> {
+/**
+ * Throws OperatingError: `missing` names all that are missing, `invalid` the first that is wrong; `wrong`
+ * stands for both where an operation has a failure of its own.
+ */
+export function checkParams<P extends TObject>(
+  schema: P,
+  raw: Raw,
+  wrong?: FailureName,
+): Static<P> {
   const params = coerced(schema, raw);
   const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(params, name));
   if (missing.length > 0) {
     const names = missing.map((name) => `'${name}'`).join(', ');
-    throw new OperatingError('missing', `missing mandatory params: [${names}]`);
+    throw new OperatingError(wrong ?? 'missing', `missing mandatory params: [${names}]`);
   }
   const checked = Value.Default(schema, params);
-  if (!Value.Check(schema, checked)) throw invalid(schema, checked as Raw);
+  if (!Value.Check(schema, checked)) {
+    throw new OperatingError(wrong ?? 'invalid', faultOf(schema, checked as Raw));
+  }
   return checked;
 }
 
@@ -69,7 +78,7 @@ function isPlain(value: unknown): value is number | boolean {
   return typeof value === 'number' || typeof value === 'boolean';
 }
 
-function invalid(schema: TObject, params: Raw): OperatingError {
+function faultOf(schema: TObject, params: Raw): string {
   const paths = [...Value.Errors(schema, params)].map(({ instancePath }) => instancePath);
   // The deepest path of the first field that is wrong says most.
   const [, field = ''] = (paths[0] ?? '').split('/');
@@ -80,7 +89,7 @@ function invalid(schema: TObject, params: Raw): OperatingError {
   const name = steps.map((step, i) => (/^\d+$/.test(step) ? `[${step}]` : i ? `.${step}` : step));
   const said = isSecret(steps) ? '' : ` = ${shown(found)}`;
   const wanted = part === undefined ? 'a value that the schema allows' : wantedText(part);
-  return new OperatingError('invalid', `Cannot use ${name.join('')}${said}: expected ${wanted}`);
+  return `Cannot use ${name.join('')}${said}: expected ${wanted}`;
 }
 
 function unescaped(step: string): string {

@@ -4,7 +4,7 @@
 
 import { type ConfigProblem, ConfigError } from '#config/config-error';
 import { isSecretKey, type Key, matchPattern } from '#config/key';
-import { confFiles, findKey } from '#config/keys';
+import { type KeyTable, ownerOfFile } from '#config/key-table';
 import { type LoadedConfig, loadConfig } from '#config/load';
 import { fromOverrides, overridesWhere, writeOverrides } from '#config/overrides';
 import type { Settings } from '#config/settings';
@@ -23,6 +23,7 @@ export interface ConfigStoreParts {
   readonly effective: readonly EffectiveValue[];
   /** '': there is none. */
   readonly configFile: string;
+  readonly keys: KeyTable;
 }
 
 export type Effective = 'now' | 'after restart';
@@ -49,6 +50,8 @@ export class ConfigStore {
   readonly #parts: ConfigStoreParts;
   readonly #live: ReadonlyMap<string, LiveKey>;
   readonly #dataDir: string;
+  /** What each key runs with; a plugin that is read anew runs with other values. */
+  readonly #running: Map<string, RunningValue>;
   /** What a new start would be given again by whoever starts it. */
   readonly #above: ReadonlyMap<string, EffectiveValue>;
   /** One change at a time: each begins with what the one before has written. */
@@ -58,6 +61,7 @@ export class ConfigStore {
     this.#parts = parts;
     this.#live = live;
     this.#dataDir = parts.settings.node.dataDir;
+    this.#running = new Map(byKey(parts));
     this.#above = new Map(
       parts.effective
         .filter(({ source }) => source === 'environment' || source === 'command line')
@@ -67,7 +71,7 @@ export class ConfigStore {
 
   /** Every key with a value, in the order of the tables. */
   values(): ConfigValue[] {
-    const running = new Map<string, RunningValue>(byKey(this.#parts));
+    const running = new Map(this.#running);
     // Files that were broken since the start say nothing; what runs is known all the same.
     const next = this.#nextOrRunning();
     for (const [key, { current }] of this.#live) {
@@ -77,26 +81,59 @@ export class ConfigStore {
     }
     const keys = new Set([...next.keys(), ...running.keys()]);
     return [...keys].flatMap((key) => {
-      const table = findKey(key)?.key;
+      const table = this.#parts.keys.find(key)?.key;
       if (table === undefined) return [];
-      const app = appOf(table);
+      const app = this.#parts.keys.ownerOf(table);
       return [{ key, table, app, running: running.get(key), next: next.get(key) }];
     });
   }
 
   /** Throws when the files and what was set would not start. */
   check(): void {
-    this.#load(this.#stored());
+    this.next();
   }
 
-  /** All of it or nothing. Answers whether all of it holds already. */
-  change(app: string, changes: Changes): Promise<Effective> {
-    const done = this.#last.then(() => this.#change(app, changes));
+  /** What a start would run with. Throws when it would not start. */
+  next(): Settings {
+    return this.#load(this.#stored()).settings;
+  }
+
+  /** A plugin runs with what a start would give it. */
+  reloaded(app: string): void {
+    const { keys } = this.#parts;
+    const isOf = (key: string): boolean => {
+      const found = keys.find(key);
+      return found !== undefined && keys.ownerOf(found.key) === app;
+    };
+    for (const key of [...this.#running.keys()].filter(isOf)) this.#running.delete(key);
+    for (const [key, value] of this.#nextOrRunning()) {
+      if (isOf(key)) this.#running.set(key, value);
+    }
+  }
+
+  /** Keys of a plugin that would have another value after a start. */
+  changedKeys(app: string): string[] {
+    this.check();
+    return this.values()
+      .filter((value) => value.app === app && value.next?.text !== value.running?.text)
+      .map(({ key }) => key);
+  }
+
+  /**
+   * All of it or nothing. Answers whether all of it holds already. `apply` is called when it has been
+   * written; when it fails nothing has been.
+   */
+  change(
+    app: string,
+    changes: Changes,
+    apply: () => Promise<void> = async () => undefined,
+  ): Promise<Effective> {
+    const done = this.#last.then(() => this.#change(app, changes, apply));
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  async #change(app: string, changes: Changes): Promise<Effective> {
+  async #change(app: string, changes: Changes, apply: () => Promise<void>): Promise<Effective> {
     if (changes.size === 0) return 'now';
     const stored = this.#stored();
     const next = new Map(stored);
@@ -110,6 +147,12 @@ export class ConfigStore {
     }
     const after = byKey(this.#load(next));
     await writeOverrides(this.#dataDir, next);
+    try {
+      await apply();
+    } catch (error) {
+      await writeOverrides(this.#dataDir, stored);
+      throw error;
+    }
     await this.#apply(after, changes);
     return this.#holds(after, changes) ? 'now' : 'after restart';
   }
@@ -120,8 +163,9 @@ export class ConfigStore {
     value: string | undefined,
     stored: ReadonlyMap<string, string>,
   ): void {
-    const found = findKey(key);
-    const owner = found && appOf(found.key);
+    const { keys } = this.#parts;
+    const found = keys.find(key);
+    const owner = found && keys.ownerOf(found.key);
     if (owner !== undefined && owner !== app) {
       throw refused(`Cannot set ${key} of ${app}: it is a key of ${owner}`);
     }
@@ -143,6 +187,7 @@ export class ConfigStore {
         configFile: configFile === '' ? undefined : configFile,
         sets: [...this.#above.values()].map(({ key, text }) => `${key}=${text}`),
         overrides,
+        keys: this.#parts.keys,
       });
     } catch (error) {
       if (error instanceof ConfigError) throw refused(textOf(error.problems), error);
@@ -174,7 +219,7 @@ export class ConfigStore {
   }
 
   #holds(after: ReadonlyMap<string, EffectiveValue>, changes: Changes): boolean {
-    const running = byKey(this.#parts);
+    const running = this.#running;
     const isSame = (key: string): boolean =>
       this.#live.has(key) || after.get(key)?.text === running.get(key)?.text;
     // What is set for the broker holds in its zones, too.
@@ -187,29 +232,17 @@ export class ConfigStore {
   }
 }
 
-const appByKey: ReadonlyMap<Key<unknown>, string> = new Map(
-  confFiles.flatMap(({ name, sections }) =>
-    sections.flatMap(({ keys }) => keys.map((key) => [key, appName(name)] as const)),
-  ),
-);
-
 /** Who the keys of the files belong to: `broker` and the plugins. */
-export const configApps: readonly string[] = confFiles.map(({ name }) => appName(name));
-
-/** `plugins/broker_retainer.conf` → `broker_retainer`. */
-function appName(file: string): string {
-  return file.replace(/^.*\//, '').replace(/\.conf$/, '');
-}
-
-function appOf(key: Key<unknown>): string {
-  return appByKey.get(key) ?? 'broker';
+export function configApps(keys: KeyTable): readonly string[] {
+  return keys.files.map(ownerOfFile);
 }
 
 /** The keys of an app that are whole as they are, without names to fill in. */
-export function fixedKeysOf(app: string): readonly Key<unknown>[] {
-  return [...appByKey]
-    .filter(([key, owner]) => owner === app && matchPattern(key.pattern, key.pattern)?.length === 0)
-    .map(([key]) => key);
+export function fixedKeysOf(keys: KeyTable, app: string): readonly Key<unknown>[] {
+  return keys.files
+    .filter((file) => ownerOfFile(file) === app)
+    .flatMap(({ sections }) => sections.flatMap((part) => part.keys))
+    .filter(({ pattern }) => matchPattern(pattern, pattern)?.length === 0);
 }
 
 export const hiddenValue = '******';

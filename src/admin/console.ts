@@ -30,6 +30,8 @@ export interface ConsoleParts {
   /** The name of the node. */
   readonly node: string;
   readonly log: Logger;
+  /** The plugin that does not run and has commands that begin with this word. */
+  readonly ownerOf?: (word: string) => Promise<string | undefined>;
 }
 
 type Run = Extract<Parsed, { readonly kind: 'run' }>;
@@ -47,6 +49,12 @@ export class Console {
     const parsed = parseCommand(commands, line.args);
     const groups = usageGroups(commands);
     if (parsed.kind === 'run') return this.#perform(parsed, groups, line, caller, screen);
+    const missing = parsed.kind === 'unknown' ? await this.#missing(line) : undefined;
+    if (missing !== undefined) {
+      if (line.isJson) return refuse(screen, 404, missing);
+      await screen.err(`${missing}\n`);
+      return 1;
+    }
     const refusal = refusalOf(parsed, groups, line.args);
     if (line.isJson && refusal !== undefined) {
       return refuse(screen, refusal.code, refusal.message);
@@ -60,6 +68,14 @@ export class Console {
     return exitCode;
   }
 
+  /** What is unknown only because its plugin does not run. */
+  async #missing({ args: [word = ''] }: CommandLine): Promise<string | undefined> {
+    const owner = await this.#parts.ownerOf?.(word);
+    if (owner === undefined) return undefined;
+    const remedy = `"broker_ctl plugins load ${owner}" starts it`;
+    return `Cannot run "${word}": its plugin ${owner} does not run, ${remedy}`;
+  }
+
   async #perform(
     parsed: Run,
     groups: readonly UsageGroup[],
@@ -71,7 +87,7 @@ export class Console {
     const { operation, face } = command;
     let params: Record<string, unknown> = {};
     try {
-      params = checkParams(operation.params, parsed.raw);
+      params = checkParams(operation.params, parsed.raw, operation.wrongParams);
     } catch (error) {
       if (!(error instanceof OperatingError)) throw error;
       if (line.isJson) return refuse(screen, error.code, error.message);

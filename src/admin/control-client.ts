@@ -81,7 +81,9 @@ export class ControlClient {
       this.refuse('Cannot read the request: expected {"args":["…"],"json":false} in one line');
       return;
     }
-    const caller = { name: 'cli', address: 'local', signal: this.#gone.signal };
+    const { directory } = line;
+    const where = directory === undefined ? {} : { directory };
+    const caller = { name: 'cli', address: 'local', signal: this.#gone.signal, ...where };
     try {
       const exit = await commands.run(line, caller, screen);
       this.#leave(exit);
@@ -126,8 +128,12 @@ function encode(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
+interface Request extends CommandLine {
+  readonly directory: string | undefined;
+}
+
 /** Undefined: it is none. */
-function requestOf(text: string): CommandLine | undefined {
+function requestOf(text: string): Request | undefined {
   let request: unknown;
   try {
     request = JSON.parse(text);
@@ -136,8 +142,14 @@ function requestOf(text: string): CommandLine | undefined {
     return undefined;
   }
   if (typeof request !== 'object' || request === null) return undefined;
-  const { args, json = false } = request as { readonly args?: unknown; readonly json?: unknown };
+  const {
+    args,
+    json = false,
+    cwd,
+  } = request as {
+    readonly [F in 'args' | 'json' | 'cwd']?: unknown;
+  };
   const isWords = Array.isArray(args) && args.every((word) => typeof word === 'string');
   if (!isWords || typeof json !== 'boolean') return undefined;
-  return { args, isJson: json };
+  return { args, isJson: json, directory: typeof cwd === 'string' ? cwd : undefined };
 }

@@ -1,5 +1,5 @@
 // The socket through which `broker_ctl` has the node run commands. A request is one line of JSON,
-// {"args":[…],"json":false}; the answer is lines {"out":"…"} and {"err":"…"} and at last {"exit":0}.
+// {"args":[…],"json":false,"cwd":"/…"}; the answer is lines {"out":"…"} and {"err":"…"} and at last {"exit":0}.
 // Laws: only the owner of the data directory can open it, from the first moment on; a request, whoever
 // waits for one and whoever does not read have limits; a client that goes away ends its command.
 
@@ -8,19 +8,13 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Clock } from '#base/clock';
 import { describeError } from '#base/errors';
-import type { Logger } from '#base/log';
 import { controlSocketName, socketPath } from '#base/socket-path';
-import type { Catalogue } from './catalogue.ts';
-import { Console } from './console.ts';
+import { Console, type ConsoleParts } from './console.ts';
 import { ControlClient } from './control-client.ts';
 
-export interface ControlSocketParts {
-  readonly catalogue: Catalogue;
+export interface ControlSocketParts extends ConsoleParts {
   readonly dataDir: string;
-  /** The name of the node. */
-  readonly node: string;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const clientsMax = 32;

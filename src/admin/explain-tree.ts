@@ -112,6 +112,6 @@ function below({ below: branches = [] }: Branch, indent: string): string[] {
 }
 
 /** Client ids and topics are the clients' own words: none of them speaks to the terminal. */
-function printable(line: string): string {
+export function printable(line: string): string {
   return line.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\u{FFFD}');
 }

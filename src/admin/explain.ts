@@ -4,9 +4,10 @@
 import type { QoS } from '#wire/packet';
 import { filterFault, mountpointFor, topicNameFault } from '#topics/topic';
 import type { Settings } from '#config/settings';
-import type { AccessReason } from '#core/access';
+import { showPath } from '#config/sources';
 import type { ClientInfo } from '#hooks/table';
 import type { Receiver } from '#core/foresee';
+import type { AccessFound } from '#node/access-found';
 import type { Asker, GroupChoice, PublishPlan, SupposedPublish } from '#node/explain-verbs';
 import type { WorkersFace } from '#node/node-face';
 import { OperatingError } from './failures.ts';
@@ -22,7 +23,7 @@ export interface AskerWish {
 
 export interface ExplainParts {
   readonly workers: WorkersFace;
-  readonly settings: Pick<Settings, 'zones'>;
+  readonly settings: Pick<Settings, 'zones' | 'acl'>;
 }
 
 export interface AccessRow {
@@ -112,7 +113,7 @@ export async function explainPublish(
   const plan = await atOrAnywhere(workers, client, 'explainPublish', [client, publish]);
   const said = {
     client: clientRow(asker),
-    acl: accessRow(plan.access),
+    acl: accessRow(settings, plan.access),
     topic: plan.topic,
     hooks: plan.changers,
     retained: {
@@ -181,7 +182,7 @@ export async function explainSubscribe(
   const refusal = plan.refusal ?? (plan.access.isAllowed ? undefined : 'not_authorized');
   return {
     client: clientRow(asker),
-    acl: accessRow(plan.access),
+    acl: accessRow(settings, plan.access),
     filter: plan.filter,
     topic: plan.routed,
     ...(plan.group === undefined ? {} : { group: plan.group }),
@@ -203,7 +204,7 @@ async function atOrAnywhere<V extends 'explainPublish' | 'explainSubscribe'>(
   return (await workers.atClient(clientId, verb, args)) ?? workers.anywhere(verb, args);
 }
 
-async function askerOf(
+export async function askerOf(
   workers: WorkersFace,
   settings: Pick<Settings, 'zones'>,
   wish: AskerWish,
@@ -226,7 +227,7 @@ async function askerOf(
 }
 
 /** One that would connect to a listener of that zone. */
-function supposedClient(settings: Pick<Settings, 'zones'>, wish: AskerWish): ClientInfo {
+export function supposedClient(settings: Pick<Settings, 'zones'>, wish: AskerWish): ClientInfo {
   const { clientId = '', username, ip = '127.0.0.1', zone: zoneName = 'external' } = wish;
   const zone = settings.zones.get(zoneName);
   if (zone === undefined) {
@@ -257,12 +258,12 @@ function supposedClient(settings: Pick<Settings, 'zones'>, wish: AskerWish): Cli
   };
 }
 
-function badTopic(act: string, topic: string, fault: string): OperatingError {
+export function badTopic(act: string, topic: string, fault: string): OperatingError {
   const shown = topic.length > 100 ? `${topic.slice(0, 100)}…` : topic;
   return new OperatingError('badTopic', `Cannot ${act} "${shown}": ${fault}`);
 }
 
-function clientRow({ client, state }: Asker): ClientRow {
+export function clientRow({ client, state }: Asker): ClientRow {
   const { clientId, username, zone, mountpoint, address } = client;
   return {
     client_id: clientId,
@@ -274,8 +275,14 @@ function clientRow({ client, state }: Asker): ClientRow {
   };
 }
 
-function accessRow({ isAllowed, by, owner }: AccessReason): AccessRow {
-  return { allow: isAllowed, by: owner ?? by };
+export function accessRow(
+  { acl }: Pick<Settings, 'acl'>,
+  { isAllowed, by, owner, rule }: AccessFound,
+): AccessRow {
+  const row = { allow: isAllowed, by: owner ?? by };
+  if (rule === undefined) return row;
+  const file = acl.file === undefined ? '' : showPath(acl.file);
+  return { ...row, rule: rule.text, source: `${file}:${rule.line}` };
 }
 
 function receiverRow({ clientId, filters, isConnected, queue, fate }: Receiver): ReceiverRow {

@@ -22,9 +22,12 @@ export type FailureName =
   | 'userExists'
   | 'wrongOldPassword'
   | 'badTopic'
+  | 'badRule'
   | 'unauthorized'
   | 'forbidden'
   | 'notFound'
+  | 'noRule'
+  | 'resourceDown'
   | 'tooLarge'
   | 'tooMany'
   | 'internal';
@@ -44,9 +47,12 @@ const failures: Readonly<Record<FailureName, Failure>> = {
   userExists: { code: 113, status: 200 },
   wrongOldPassword: { code: 114, status: 200 },
   badTopic: { code: 115, status: 200 },
+  badRule: { code: 400, status: 200 },
   unauthorized: { code: 401, status: 401 },
   forbidden: { code: 403, status: 403 },
   notFound: { code: 404, status: 404 },
+  noRule: { code: 404, status: 200 },
+  resourceDown: { code: 500, status: 200 },
   tooLarge: { code: 413, status: 413 },
   tooMany: { code: 429, status: 429 },
   internal: { code: 500, status: 500 },

@@ -4,7 +4,7 @@
 // `run` sees them, whichever face they came through.
 
 import type { Static, TObject, TSchema } from 'typebox';
-import type { OperatingError } from './failures.ts';
+import type { FailureName, OperatingError } from './failures.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -60,10 +60,24 @@ export interface Caller {
   /** The id of the application, the name of the user, or `cli`. */
   readonly name: string;
   readonly address: string;
+  /** Where a command was given: what its relative paths are relative to; absent: not known. */
+  readonly directory?: string;
   /** Where the request came in; absent: not by HTTP. */
   readonly port?: 'management' | 'dashboard';
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
+}
+
+/** What a schema cannot tell about a call, for the documentation. */
+export interface ExampleCall {
+  /** Parameters besides those that the schema requires. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** `data` of the answer, or the text of one without an envelope. */
+  readonly data?: unknown;
+  /** Options of curl besides the usual ones. */
+  readonly curl?: string;
+  /** What the output goes through: ` | head -n 2`. */
+  readonly pipe?: string;
 }
 
 export interface Operation<P extends TObject = TObject, R = unknown> {
@@ -77,8 +91,12 @@ export interface Operation<P extends TObject = TObject, R = unknown> {
   readonly cli?: CliFace<Static<P>, R> | readonly CliFace<Static<P>, R>[];
   /** All of them, wherever they stand: path, query, body, arguments. */
   readonly params: P;
+  /** What parameters that are missing or wrong are called here, where they have a name of their own. */
+  readonly wrongParams?: FailureName;
   /** Of `data`; undefined: the answer is a code only. */
   readonly result?: TSchema;
+  /** For operations of plugins; those of the broker have theirs in api-example-calls.ts. */
+  readonly example?: ExampleCall;
   readonly run: (params: Static<P>, caller: Caller) => R | Promise<R>;
 }
 

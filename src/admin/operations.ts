@@ -8,6 +8,8 @@ import { vmCommands } from './commands/vm.ts';
 import { ConfigStore } from './config-store.ts';
 import { liveKeys } from './live-keys.ts';
 import type { AnyOperation } from './operation.ts';
+import { aclDiffOperations } from './operations/acl-diff.ts';
+import { aclOperations } from './operations/acl.ts';
 import { alarmOperations } from './operations/alarms.ts';
 import { appOperations } from './operations/apps.ts';
 import { bannedOperations } from './operations/banned.ts';
@@ -33,8 +35,10 @@ import { explainOperations } from './operations/explain.ts';
 import { userOperations } from './operations/users.ts';
 import type { AdminParts } from './parts.ts';
 
-export function allOperations(parts: AdminParts): AnyOperation[] {
-  const configs = new ConfigStore(parts, liveKeys(parts));
+export function allOperations(
+  parts: AdminParts,
+  configs: ConfigStore = new ConfigStore(parts, liveKeys(parts)),
+): AnyOperation[] {
   return [
     ...statusCommands(parts),
     ...userOperations(parts),
@@ -45,10 +49,12 @@ export function allOperations(parts: AdminParts): AnyOperation[] {
     ...pluginConfigOperations(parts, configs),
     ...nodeOperations(parts),
     ...metricOperations(parts),
-    ...pluginOperations(parts, configs),
+    ...pluginOperations(parts),
     ...statOperations(parts),
     ...traceOperations(parts),
     ...explainOperations(parts),
+    ...aclOperations(parts),
+    ...aclDiffOperations(parts),
     ...connectionOperations(parts),
     ...listenerOperations(parts),
     ...prometheusOperations(parts),

@@ -4,9 +4,11 @@
 
 import { systemClock } from '#base/clock';
 import { openLog } from '#base/log';
+import { ownKeys } from '#config/key-table';
 import { loadConfig } from '#config/load';
 import { Catalogue } from './catalogue.ts';
 import { allOperations } from './operations.ts';
+import { retainedOperations } from './operations/retained.ts';
 import type { AdminParts } from './parts.ts';
 
 /** All operations that the broker itself brings, with what holds without any configuration. */
@@ -17,7 +19,8 @@ export function paperCatalogue(): Catalogue {
     node: paper<AdminParts['node']>('node'),
     services: paper<AdminParts['services']>('services'),
     httpListeners: paper<AdminParts['httpListeners']>('httpListeners'),
-    dashboard: undefined,
+    plugins: paper<AdminParts['plugins']>('plugins'),
+    keys: ownKeys,
     settings,
     effective,
     configFile: 'etc/broker.conf',
@@ -29,11 +32,13 @@ export function paperCatalogue(): Catalogue {
     catalogue,
   };
   catalogue.add('broker_management', allOperations(parts));
+  const { workers } = parts.node;
+  catalogue.add('broker_retainer', retainedOperations({ workers, settings, count: () => 0 }));
   return catalogue;
 }
 
-/** Has every member, so that operations can be put together; calling one is an error. */
-function paper<T extends object>(name: string): T {
+/** Stands for something that is not there. Has every member, so that operations can be put together; calling one is an error. */
+export function paper<T extends object>(name: string): T {
   const called = (): never => {
     throw new TypeError(`Cannot call ${name}(): the catalogue on paper has no node behind it`);
   };

@@ -2,11 +2,13 @@
 
 import type { Clock } from '#base/clock';
 import type { RootLogger } from '#base/log';
+import type { KeyTable } from '#config/key-table';
 import type { Settings } from '#config/settings';
 import type { EffectiveValue } from '#config/values';
 import type { ListenerReport } from '#net/listener';
 import type { NodeFace } from '#node/node-face';
 import type { Catalogue } from './catalogue.ts';
+import type { PluginsFace } from './plugins-face.ts';
 import type { Services } from './services.ts';
 
 export interface AdminParts {
@@ -14,6 +16,8 @@ export interface AdminParts {
   readonly settings: Settings;
   readonly effective: readonly EffectiveValue[];
   readonly configFile: string;
+  /** Every key there can be, those of plugins too. */
+  readonly keys: KeyTable;
   readonly clock: Clock;
   readonly log: RootLogger;
   /** `0.1.0` */
@@ -25,13 +29,5 @@ export interface AdminParts {
   readonly services: Services;
   /** Of the HTTP ports that are open now; their protocols are `http:management` and the like. */
   readonly httpListeners: () => readonly ListenerReport[];
-  /** The dashboard's port as a plugin; undefined: none is configured. */
-  readonly dashboard: DashboardSwitch | undefined;
-}
-
-/** A port that can be closed and opened while the node runs. */
-export interface DashboardSwitch {
-  readonly isActive: boolean;
-  start(): Promise<void>;
-  stop(): Promise<void>;
+  readonly plugins: PluginsFace;
 }

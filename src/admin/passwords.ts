@@ -1,48 +1,17 @@
-// Passwords and secrets as they are kept: argon2id in the usual notation, so that a stolen store gives
-// none of them away, and what a hash was made with is written in it.
+// Passwords and secrets of management: kept as hashes, see #access/password-hash, and made up where
+// nobody has given one.
 
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes } from 'node:crypto';
+import { makeHash, verifyStored } from '#access/password-hash';
 
-interface Cost {
-  readonly memory: number;
-  readonly passes: number;
-  readonly parallelism: number;
-}
-
-/** The least that OWASP recommends: 19 MB and some 30 ms for each guess. */
-const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
-const saltBytes = 16;
-const tagBytes = 32;
-
-const derive = promisify(argon2);
-
-/** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>` */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(saltBytes);
-  const tag = await tagOf(password, salt, cost);
-  const { memory, passes, parallelism } = cost;
-  const words = ['', 'argon2id', 'v=19', `m=${memory},t=${passes},p=${parallelism}`];
-  return [...words, base64(salt), base64(tag)].join('$');
+/** Rejects when it is empty. */
+export function hashPassword(password: string): Promise<string> {
+  return makeHash(Buffer.from(password));
 }
 
 /** False also for a hash that nobody can read. */
-export async function verifyPassword(password: string, hash: string): Promise<boolean> {
-  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(hash);
-  if (parts === null) return false;
-  const [, memory, passes, parallelism, salt = '', wanted = ''] = parts;
-  const made = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-  const tag = Buffer.from(wanted, 'base64');
-  const found = await tagOf(password, Buffer.from(salt, 'base64'), made, tag.length);
-  return timingSafeEqual(found, tag);
-}
-
-function tagOf(password: string, nonce: Buffer, how: Cost, tagLength = tagBytes): Promise<Buffer> {
-  return derive('argon2id', { message: password, nonce, tagLength, ...how });
-}
-
-function base64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+export function verifyPassword(password: string, hash: string): Promise<boolean> {
+  return verifyStored(Buffer.from(password), hash);
 }
 
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

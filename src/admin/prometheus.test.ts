@@ -38,6 +38,10 @@ async function scrape({ missing = [], dataDir = 'nowhere' }: Trouble): Promise<s
     startedAtMs: 1000,
     upMs: () => 60_000,
     httpListeners: () => [door],
+    plugins: {
+      failures: () => ({ broker_recon: 2 }),
+      metrics: () => [{ plugin: 'x', name: 'auth.http.success', help: 'Let in.', value: 3 }],
+    },
     node: {
       metrics: () => ({ 'bytes/received': 7 }),
       stats: () => ({ 'connections/count': 4, 'connections/max': 5 }),
@@ -50,6 +54,13 @@ async function scrape({ missing = [], dataDir = 'nowhere' }: Trouble): Promise<s
   readPrometheus(text);
   return text;
 }
+
+test('plugins are told with what they have counted and what they have thrown', async () => {
+  const text = await scrape({});
+  assert.ok(text.includes('\nbroker_plugin_failures_total{plugin="broker_recon"} 2\n'));
+  assert.ok(text.includes('# HELP broker_auth_http_success_total Let in.\n'));
+  assert.ok(text.includes('\nbroker_auth_http_success_total 3\n'));
+});
 
 test('listeners are told as the sum of what the workers have of them', async () => {
   const text = await scrape({});

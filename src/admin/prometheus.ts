@@ -8,12 +8,13 @@ import type { Gathered } from '#base/gather';
 import type { ListenerReport } from '#net/listener';
 import type { ThreadStatus } from '#node/thread-status';
 import type { AdminParts } from './parts.ts';
+import type { PluginsFace } from './plugins-face.ts';
 import { counterRows, gaugeRows, labelsOf } from './prometheus-names.ts';
 import type { Family, Labels, Sample } from './prometheus-text.ts';
 
 export type PrometheusParts = Pick<
   AdminParts,
-  'node' | 'settings' | 'clock' | 'version' | 'startedAtMs' | 'upMs' | 'httpListeners'
+  'node' | 'settings' | 'clock' | 'version' | 'startedAtMs' | 'upMs' | 'httpListeners' | 'plugins'
 >;
 
 /** Scrapes are given up after ten seconds as a rule. */
@@ -33,6 +34,7 @@ export async function prometheusFamilies(parts: PrometheusParts): Promise<Family
     gauge('broker_start_time_seconds', 'When it started, in Unix time.', startedAtMs / 1000),
     gauge('broker_uptime_seconds', 'How long it has been running.', upSeconds),
     ...counterFamilies(node.metrics()),
+    ...pluginFamilies(parts.plugins),
     ...gaugeFamilies(node.stats()),
     ...threadFamilies(threads),
     ...listenerFamilies(listeners, parts.httpListeners()),
@@ -65,6 +67,20 @@ function counterFamilies(metrics: Figures): Family[] {
     }));
     return counter(name, help, samples);
   });
+}
+
+function pluginFamilies(plugins: PluginsFace): Family[] {
+  const failures = Object.entries(plugins.failures()).map(([plugin, value]) => {
+    return { labels: { plugin }, value };
+  });
+  const help = 'What each plugin has thrown.';
+  return [
+    counter('broker_plugin_failures_total', help, failures),
+    ...plugins.metrics().map(({ name, help: words, value }) => {
+      const family = `broker_${name.replaceAll(/[^a-z0-9]+/g, '_')}_total`;
+      return counter(family, words, value);
+    }),
+  ];
 }
 
 function gaugeFamilies(stats: Figures): Family[] {

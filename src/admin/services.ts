@@ -4,10 +4,13 @@
 import type { Clock } from '#base/clock';
 import type { RootLogger } from '#base/log';
 import type { Settings } from '#config/settings';
+import type { Alarms } from '#core/alarms';
 import type { NodeRecords, WorkersFace } from '#node/node-face';
+import { Acl } from './acl.ts';
 import { Apps } from './apps.ts';
 import { Bans } from './bans.ts';
 import { FailedTries } from './failed-tries.ts';
+import { Flapping } from './flapping.ts';
 import { ensureFirstApp, type FirstApp } from './first-app.ts';
 import { Observation, type ObservedNode } from './observation.ts';
 import { Traces } from './traces.ts';
@@ -17,12 +20,14 @@ import { Users } from './users.ts';
 export interface EarlyParts {
   readonly workers: WorkersFace;
   readonly records: NodeRecords;
+  readonly alarms: Alarms;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: RootLogger;
 }
 
 export interface Services extends AsyncDisposable {
+  readonly acl: Acl;
   readonly apps: Apps;
   readonly bans: Bans;
   readonly users: Users;
@@ -35,6 +40,8 @@ export interface Services extends AsyncDisposable {
 
 export async function openServices(parts: EarlyParts): Promise<Services> {
   const { records, settings, clock } = parts;
+  const acl = new Acl(parts);
+  await acl.start();
   const tries = new FailedTries(clock);
   const { defaultSecret } = settings.management;
   const apps = new Apps({ records, clock, tries, defaultSecret });
@@ -43,11 +50,14 @@ export async function openServices(parts: EarlyParts): Promise<Services> {
   const firstApp = await ensureFirstApp(apps, records, settings);
   const bans = new Bans(parts);
   await bans.start();
+  const flapping = new Flapping({ ...parts, bans });
+  await flapping.start();
   const traces = new Traces({ ...parts, settings: settings.log });
   const observation = new Observation(parts);
   await observation.prepare();
   return {
     start: (observed) => observation.start(observed),
+    acl,
     traces,
     apps,
     bans,
@@ -55,6 +65,7 @@ export async function openServices(parts: EarlyParts): Promise<Services> {
     firstApp,
     async [Symbol.asyncDispose]() {
       await observation[Symbol.asyncDispose]();
+      flapping[Symbol.dispose]();
       bans[Symbol.dispose]();
       await traces[Symbol.asyncDispose]();
     },

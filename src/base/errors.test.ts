@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { describeError } from './errors.ts';
+import { describeError, describeMistake } from './errors.ts';
 
 test('describeError joins the messages of an error and its causes', () => {
   const disk = new Error('No space left on device');
@@ -51,4 +51,31 @@ test('describeError shows no stack', () => {
     describeError(new Error('outer', { cause: new Error('inner') })),
     /errors\.test/,
   );
+});
+
+test('describeMistake names the place of a mistake, past what is our own code', () => {
+  const error = new TypeError('it is not so');
+  error.stack = [
+    'TypeError: it is not so',
+    '    at node:internal/x:1:2',
+    `    at PluginCounters.add (${new URL('../plugin/counters.ts', import.meta.url).href}:40:13)`,
+    '    at file:///plugins/mine/worker.ts?code=3:4:9',
+    '    at Module.default (file:///plugins/mine/worker.ts?code=3:2:1)',
+  ].join('\n');
+  assert.equal(describeMistake(error), 'it is not so (/plugins/mine/worker.ts:4:9)');
+});
+
+test('describeMistake names the line of a syntax error', () => {
+  const error = new SyntaxError('Expression expected');
+  error.stack =
+    '/plugins/mine/worker.ts:4\n  const x = ;\n            ^\n\nSyntaxError: Expression expected';
+  assert.equal(describeMistake(error), 'Expression expected (/plugins/mine/worker.ts:4)');
+});
+
+test('describeMistake reads as describeError where nothing is wrong with the code', () => {
+  assert.equal(describeMistake(new Error('no database')), 'no database');
+  assert.equal(describeMistake('no database'), 'no database');
+  const ours = new TypeError('ours');
+  ours.stack = `TypeError: ours\n    at x (${new URL('clock.ts', import.meta.url).href}:1:2)`;
+  assert.equal(describeMistake(ours), 'ours');
 });

@@ -1,5 +1,6 @@
 // How an error reads in a log line or an answer: its message and those of its causes, on one line,
-// never a stack. Takes whatever was thrown and never throws itself.
+// never a stack; of a mistake in code that is not ours, its place. Takes whatever was thrown and never
+// throws itself.
 
 import { inspect } from 'node:util';
 
@@ -17,6 +18,28 @@ export function describeError(error: unknown): string {
     cause = causeOf(cause);
   }
   return text;
+}
+
+/** As `describeError`, for what plugins throw: `x is not defined (/plugins/mine/worker.ts:4:9)`. */
+export function describeMistake(error: unknown): string {
+  const isMistake =
+    error instanceof SyntaxError || error instanceof ReferenceError || error instanceof TypeError;
+  const place = isMistake ? placeOutside(error.stack ?? '') : undefined;
+  return place === undefined ? describeError(error) : `${describeError(error)} (${place})`;
+}
+
+/** Where our own code lies, and that of no plugin. */
+const ownCode = new URL('..', import.meta.url).pathname;
+/** A frame, or the first line that the runtime writes about a syntax error. */
+const placePattern =
+  /^(?:\s+at (?:.*\()?)?(?:file:\/\/)?(\/[^\s()?]+)(?:\?[^\s:]*)?:(\d+(?::\d+)?)\)?$/gm;
+
+/** The first place that is neither the runtime's nor ours. */
+function placeOutside(stack: string): string | undefined {
+  for (const [, file = '', at = ''] of stack.matchAll(placePattern)) {
+    if (!file.startsWith(ownCode)) return `${file}:${at}`;
+  }
+  return undefined;
 }
 
 function causeOf(error: unknown): unknown {

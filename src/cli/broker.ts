@@ -7,14 +7,9 @@ import { formatDuration } from '#base/duration';
 import { describeError } from '#base/errors';
 import { ConfigError } from '#config/config-error';
 import { deepFreeze } from '#config/freeze';
-import {
-  installRoot,
-  type LoadedConfig,
-  type LoadOptions,
-  loadConfig,
-  loadNodeOnly,
-} from '#config/load';
+import { installRoot, type LoadOptions, loadNodeOnly } from '#config/load';
 import { quoteValue } from '#config/parse';
+import { loadPluginsConfig, type PluginsConfig } from '#plugin/load-config';
 import { type Arguments, type Command, parseArguments, UsageError, usage } from './arguments.ts';
 import { startDetached, stopRunning } from './detach.ts';
 import { runningPid } from './pid-file.ts';
@@ -77,7 +72,7 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   },
   async restart(context) {
     // A configuration that would not start must not take down what runs.
-    const { dataDir } = loadConfig(context.options).settings.node;
+    const { dataDir } = (await loadPluginsConfig(context.options)).settings.node;
     await stopRunning(dataDir);
     return start(context);
   },
@@ -97,12 +92,12 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
     return pid === undefined ? fail('broker is not running') : print(String(pid));
   },
   async 'config check'({ options }) {
-    const { listeners, zones } = loadConfig(options).settings;
+    const { listeners, zones } = (await loadPluginsConfig(options)).settings;
     const found = `${listeners.length} listeners, ${zones.size} zones`;
     return print(`Configuration OK: ${options.configFile}, ${found}`);
   },
   async 'config show'({ options }) {
-    const { effective } = loadConfig(options);
+    const { effective } = await loadPluginsConfig(options);
     const lines = effective.map(
       ({ key, text, origin }) => `${key} = ${quoteValue(text)}  # ${origin}`,
     );
@@ -111,14 +106,14 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
 };
 
 async function foreground({ args, options, loadRun }: Context): Promise<number> {
-  const config = loadConfig(options);
+  const config = await loadPluginsConfig(options);
   const node = args.isDetached ? withoutConsole(config) : config;
   await runNode(node, options.configFile, version(), loadRun);
   return 0;
 }
 
 async function start({ args, options }: Context): Promise<number> {
-  const { dataDir } = loadConfig(options).settings.node;
+  const { dataDir } = (await loadPluginsConfig(options)).settings.node;
   const other = runningPid(dataDir);
   if (other !== undefined) return fail(`broker is running already: pid ${other}`);
   const { pid, listeners, said } = await startDetached(
@@ -137,7 +132,7 @@ async function start({ args, options }: Context): Promise<number> {
 }
 
 /** A detached process has nobody who reads its console, and nothing that bounds what it writes. */
-function withoutConsole(config: LoadedConfig): LoadedConfig {
+function withoutConsole(config: PluginsConfig): PluginsConfig {
   const { log } = config.settings;
   const to = log.to === 'off' ? 'off' : 'file';
   return { ...config, settings: deepFreeze({ ...config.settings, log: { ...log, to } }) };

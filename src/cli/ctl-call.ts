@@ -8,6 +8,8 @@ import { feelPulse } from './pulse.ts';
 export interface CtlRequest {
   readonly args: readonly string[];
   readonly json: boolean;
+  /** What relative paths among the arguments are relative to. */
+  readonly cwd?: string;
 }
 
 /** Where answers go: resolves when there is room for more. */

@@ -45,7 +45,7 @@ async function ask(args: CtlArguments, terminal: Terminal): Promise<number> {
   }
   const { name, dataDir } = loadNodeOnly({ configFile, env: process.env, sets, dataDir: wanted });
   const isHelp = words.length === 0 || (words[0] === 'help' && words.length <= 2);
-  const outcome = await callNode(dataDir, { args: words, json: isJson }, terminal);
+  const outcome = await callNode(dataDir, { args: words, json: isJson, ...here() }, terminal);
   if (typeof outcome === 'object') {
     if (isHelp && words.length < 2 && !isJson) await print(terminal, ctlOptions);
     return outcome.exitCode;
@@ -65,6 +65,15 @@ async function ask(args: CtlArguments, terminal: Terminal): Promise<number> {
     terminal,
     `Node '${name}' not responding to pings.\nNo broker answers in "${dataDir}": ${asWhat}`,
   );
+}
+
+/** Where this program was called. The directory may be gone, which matters to few commands. */
+function here(): { cwd?: string } {
+  try {
+    return { cwd: process.cwd() };
+  } catch {
+    return {};
+  }
 }
 
 /** What the broker brings itself; what plugins add only a node knows. */

@@ -3,7 +3,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import type { LoadedConfig } from '#config/load';
+import type { PluginsConfig } from '#plugin/load-config';
 import { claimPidFile } from './pid-file.ts';
 import { showPulse } from './pulse.ts';
 import type { Run } from './run-options.ts';
@@ -14,7 +14,7 @@ export interface ReadyMessage {
 }
 
 export async function runNode(
-  { settings, effective }: LoadedConfig,
+  { settings, effective, plugins, keys }: PluginsConfig,
   configFile: string,
   version: string,
   loadRun: () => Promise<Run>,
@@ -29,6 +29,8 @@ export async function runNode(
   await run({
     settings,
     effective,
+    found: plugins,
+    keys,
     configFile,
     version,
     stopping,

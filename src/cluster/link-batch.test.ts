@@ -93,8 +93,10 @@ const publisher = fc
     username: fc.option(fc.constantFrom('', 'user', 'ユーザー'), { nil: undefined }),
     address: fc.constantFrom('127.0.0.1', '2001:db8::1'),
     port: fc.integer({ min: 0, max: 65_535 }),
+    hops: fc.integer({ min: 0, max: 127 }),
   })
-  .map((from) => ({ ...from }));
+  // As it is read: those that no rule has published do not say so.
+  .map(({ hops, ...from }) => (hops === 0 ? from : { ...from, hops }));
 const properties = fc.oneof(
   fc.constant({}),
   fc.record(

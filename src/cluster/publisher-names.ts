@@ -1,12 +1,15 @@
 // Who published, as bytes between workers: written once per publisher, read once per publisher as long
 // as it is remembered, because thousands of messages say the same.
 //
-//   client id  [username]  address  port  has username
+//   client id  [username]  address  port  has username | hops << 1
 //   u16 + UTF-8 each                u16   u8
 
 import { latin1Of } from '#base/latin1';
 import { utf8Size, writeUtf8 } from '#wire/utf8';
 import type { Publisher } from '#core/message';
+
+/** That fit into the byte. */
+const hopsMax = 0x7f;
 
 /** The publisher of the last message, and others that are alive. */
 let lastFrom: Publisher | undefined;
@@ -25,7 +28,7 @@ export function namesOf(from: Publisher): Buffer {
   return names;
 }
 
-function write({ clientId, username, address, port }: Publisher): Buffer {
+function write({ clientId, username, address, port, hops = 0 }: Publisher): Buffer {
   const nameSize = username === undefined ? 0 : 2 + utf8Size(username);
   const names = Buffer.allocUnsafeSlow(
     2 + utf8Size(clientId) + nameSize + 2 + utf8Size(address) + 3,
@@ -34,7 +37,7 @@ function write({ clientId, username, address, port }: Publisher): Buffer {
   if (username !== undefined) at = writeUtf8(names, at, username, nameSize - 2);
   at = writeUtf8(names, at, address, utf8Size(address));
   at = names.writeUInt16BE(port, at);
-  names[at] = username === undefined ? 0 : 1;
+  names[at] = (username === undefined ? 0 : 1) | (Math.min(hops, hopsMax) << 1);
   return names;
 }
 
@@ -65,7 +68,10 @@ function read(bytes: Buffer, start: number, end: number): Publisher {
     return bytes.toString('utf8', from, at);
   };
   const clientId = text();
-  const username = bytes[end - 1] === 1 ? text() : undefined;
+  const flags = bytes[end - 1] as number;
+  const username = (flags & 1) === 1 ? text() : undefined;
   const address = text();
-  return { clientId, username, address, port: bytes.readUInt16BE(at) };
+  const publisher = { clientId, username, address, port: bytes.readUInt16BE(at) };
+  const hops = flags >> 1;
+  return hops === 0 ? publisher : { ...publisher, hops };
 }

@@ -109,6 +109,11 @@ export class Registry {
     return this.#waiting;
   }
 
+  /** Whether what this worker claims is not heard: it is dead, or its successor is not let in yet. */
+  isDown(worker: number): boolean {
+    return this.#down.has(worker);
+  }
+
   ownerOf(clientId: string): number | undefined {
     return this.#owners.get(clientId);
   }

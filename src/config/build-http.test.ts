@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { loadPluginsConfig } from '#plugin/load-config';
 import { ConfigError } from './config-error.ts';
 import { installRoot, loadSettings } from './load.ts';
 
@@ -19,8 +20,8 @@ test('without a line there is neither management nor a dashboard to reach', () =
   assert.equal(management.rowsMax, 10_000);
 });
 
-test('the shipped files open management on 8080 and the dashboard on 18083', () => {
-  const settings = loadSettings({ configFile: `${installRoot}/etc/broker.conf` });
+test('the shipped files open management on 8080 and the dashboard on 18083', async () => {
+  const { settings } = await loadPluginsConfig({ configFile: `${installRoot}/etc/broker.conf` });
   const ports = [...settings.management.listeners, ...settings.dashboard.listeners];
   assert.deepEqual(
     ports.map(({ key, host, port, tls }) => [key, host, port, tls]),

@@ -2,20 +2,25 @@
 // paths made absolute, zones and listeners gathered.
 
 import { resolve } from 'node:path';
+import { aclKeys } from './acl-keys.ts';
 import { brokerKeys } from './broker-keys.ts';
 import { buildDashboard, buildManagement } from './build-http.ts';
+import { modulesIn } from './build-modules.ts';
 import { buildTls } from './build-tls.ts';
+import { flappingKeys } from './flapping-keys.ts';
 import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
 import { levelFileKey, logKeys } from './log-keys.ts';
-import { moduleKeys } from './module-keys.ts';
 import { monitorKeys } from './monitor-keys.ts';
 import { nodeKeys } from './node-keys.ts';
+import { pluginHostKeys } from './plugin-host-keys.ts';
 import { retainerKeys } from './retainer-keys.ts';
 import type {
+  AclSettings,
   ListenerSettings,
   LogLevel,
   LogSettings,
   NodeSettings,
+  PluginHostSettings,
   Settings,
   TlsSettings,
   WsSettings,
@@ -27,20 +32,33 @@ import { deflateKeys, wsKeys } from './ws-keys.ts';
 import { zoneKeys } from './zone-keys.ts';
 
 /** Relative paths start at `root`. */
-export function buildSettings(values: Values, root: string): Settings {
+export function buildSettings(values: Values, root: string): Omit<Settings, 'plugins'> {
   const listeners = listenersIn(values, root);
   return {
     node: nodeIn(values, root),
     log: logIn(values, root),
     broker: values.read(brokerKeys),
-    modules: values.read(moduleKeys),
+    modules: modulesIn(values),
     monitor: values.read(monitorKeys),
     retainer: values.read(retainerKeys),
     zones: zonesIn(values, listeners),
     listeners,
     management: buildManagement(values, root),
     dashboard: buildDashboard(values, root),
+    acl: aclIn(values, root),
+    flapping: values.read(flappingKeys),
+    pluginHost: pluginHostIn(values, root),
   };
+}
+
+function aclIn(values: Values, root: string): AclSettings {
+  const acl = values.read<AclSettings>(aclKeys);
+  return { ...acl, file: acl.file === undefined ? undefined : resolve(root, acl.file) };
+}
+
+function pluginHostIn(values: Values, root: string): PluginHostSettings {
+  const host = values.read<PluginHostSettings>(pluginHostKeys);
+  return { ...host, dir: host.dir === undefined ? undefined : resolve(root, host.dir) };
 }
 
 function nodeIn(values: Values, root: string): NodeSettings {

@@ -3,9 +3,11 @@
 import type { ConfigProblem } from './config-error.ts';
 import { fillPattern } from './key.ts';
 import { bindKey } from './listener-keys.ts';
+import { findModuleFaults } from './module-faults.ts';
 import { monitorKeys } from './monitor-keys.ts';
 import type { HttpListenerSettings, MonitorSettings, Settings } from './settings.ts';
 import type { Values } from './values.ts';
+import { zoneKeys } from './zone-keys.ts';
 
 /** `attempted`: keys that had a line, also a refused one, so that one slip is told only once. */
 export function findContradictions(
@@ -17,6 +19,8 @@ export function findContradictions(
   return [
     ...keysOfNoListener(values, attempted),
     ...crossedWatermarks(settings.monitor, values),
+    ...flappingWithoutBans(settings.zones, values, attempted),
+    ...findModuleFaults(values, attempted),
     ...listeners.flatMap((listener) => halfCertificates(listener, values, attempted)),
     ...listeners.flatMap((listener) => idleTlsKeys(listener, values)),
     ...listeners.flatMap((listener, place) =>
@@ -55,6 +59,22 @@ function crossedWatermarks(monitor: MonitorSettings, values: Values): ConfigProb
     if (monitor[low] <= monitor[high]) return [];
     const key = monitorKeys[low].pattern;
     const text = `Cannot use ${key}: it is above ${monitorKeys[high].pattern}, expected at most that`;
+    return [{ where: values.where(key), key, text }];
+  });
+}
+
+/** Who is banned where bans do not hold would flap on, and be banned elsewhere. */
+function flappingWithoutBans(
+  zones: Settings['zones'],
+  values: Values,
+  attempted: ReadonlySet<string>,
+): ConfigProblem[] {
+  return [...zones.values()].flatMap(({ name, enableBan, enableFlappingDetect }) => {
+    const wanted = fillPattern(zoneKeys.enableBan.pattern, [name]);
+    const isRefused = attempted.has(wanted) && values.where(wanted) === 'default';
+    if (enableBan || !enableFlappingDetect || isRefused) return [];
+    const key = fillPattern(zoneKeys.enableFlappingDetect.pattern, [name]);
+    const text = `Cannot use ${key}: bans do not hold in this zone, expected ${wanted} = on`;
     return [{ where: values.where(key), key, text }];
   });
 }

@@ -117,9 +117,9 @@ function isFixed(segment: string): boolean {
   return segment !== '$' && segment !== '<n>' && !segment.startsWith('(');
 }
 
-/** A secret is never shown. Names of hash functions are none. */
+/** A secret is never shown. Names of hash functions are none; a header may be a token. */
 export function isSecretKey(written: string): boolean {
-  return /password|secret|cookie/.test(written) && !written.endsWith('_hash');
+  return /password|secret|cookie|\.headers?\./.test(written) && !written.endsWith('_hash');
 }
 
 /** As people read it: `zone.<name>.max_inflight`, `listener.<ssl|wss>.<name>.keyfile`. */

@@ -1,10 +1,12 @@
-// Every key there is, in the order of the shipped files and of the documentation. A key that is
-// not in one of these sections does not exist.
+// Every key of the broker itself, in the order of the shipped files and of the documentation.
+// key-table.ts adds those of plugins.
 
 import { accessKeys } from './access-keys.ts';
+import { aclKeys } from './acl-keys.ts';
 import { brokerKeys } from './broker-keys.ts';
 import { dashboardHttp, dashboardHttps, dashboardKeys } from './dashboard-keys.ts';
-import { type Key, matchPattern } from './key.ts';
+import { flappingKeys } from './flapping-keys.ts';
+import type { Key } from './key.ts';
 import { accessRuleKey, bindKey, listenerKeys } from './listener-keys.ts';
 import { levelFileKey, logKeys } from './log-keys.ts';
 import {
@@ -13,10 +15,11 @@ import {
   managementHttps,
   managementKeys,
 } from './management-keys.ts';
-import { moduleKeys } from './module-keys.ts';
+import { moduleKeys, rewriteKeys, subscriptionKeys } from './module-keys.ts';
 import { monitorKeys } from './monitor-keys.ts';
 import { mqttKeys } from './mqtt-keys.ts';
 import { nodeKeys } from './node-keys.ts';
+import { pluginHostKeys } from './plugin-host-keys.ts';
 import { retainerKeys } from './retainer-keys.ts';
 import { tlsKeys, tlsVersionsKey } from './tls-keys.ts';
 import { deflateKeys, wsKeys } from './ws-keys.ts';
@@ -45,7 +48,7 @@ const shippedListeners = [
   'wss.external',
 ];
 
-function section(title: string, text: string, ...tables: readonly object[]): Section {
+export function section(title: string, text: string, ...tables: readonly object[]): Section {
   return { title, text, keys: tables.flatMap(keysIn), instances: [] };
 }
 
@@ -62,9 +65,12 @@ export const confFiles: readonly ConfFile[] = [
       section('Node', '', nodeKeys),
       section('Log', '', logKeys, levelFileKey),
       section('Access', 'Each of these can be set for a zone as well.', accessKeys),
+      section('Access rules', '', aclKeys),
+      section('Flapping', '', flappingKeys),
       section('MQTT', 'Each of these can be set for a zone as well.', mqttKeys),
       section('Broker', '', brokerKeys),
-      section('Modules', '', moduleKeys),
+      section('Modules', '', moduleKeys, subscriptionKeys, rewriteKeys),
+      section('Plugins', '', pluginHostKeys),
       section('Monitors', '', monitorKeys),
       {
         ...section(
@@ -116,20 +122,3 @@ export const confFiles: readonly ConfFile[] = [
     ],
   },
 ];
-
-export const allKeys: readonly Key<unknown>[] = confFiles.flatMap((file) =>
-  file.sections.flatMap((part) => part.keys),
-);
-
-export interface FoundKey {
-  readonly key: Key<unknown>;
-  readonly names: readonly string[];
-}
-
-export function findKey(written: string): FoundKey | undefined {
-  for (const key of allKeys) {
-    const names = matchPattern(key.pattern, written);
-    if (names) return { key, names };
-  }
-  return undefined;
-}

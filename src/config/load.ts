@@ -5,16 +5,18 @@
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeError } from '#base/errors';
 import { buildSettings, zoneNames } from './build-settings.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './contradictions.ts';
 import { whyForeign } from './foreign-keys.ts';
 import { deepFreeze } from './freeze.ts';
 import { isSecretKey, type Key } from './key.ts';
-import { allKeys, findKey } from './keys.ts';
+import { type KeyTable, ownKeys, type PluginConf } from './key-table.ts';
 import { nearest, nearestKey } from './nearest.ts';
 import { nodeKeys } from './node-keys.ts';
-import { fromMap, fromOverrides } from './overrides.ts';
+import { fromMap, fromOverrides, overridesWhere } from './overrides.ts';
+import { PluginValues } from './plugin-values.ts';
 import type { NodeSettings, Settings } from './settings.ts';
 import {
   type Assignment,
@@ -39,6 +41,8 @@ export interface LoadOptions {
   /** What would be in overrides.conf; without it the file of the data directory is read. */
   readonly overrides?: ReadonlyMap<string, string> | undefined;
   readonly root?: string;
+  /** Those of the broker alone when it is absent. */
+  readonly keys?: KeyTable;
 }
 
 export interface LoadedConfig {
@@ -52,17 +56,50 @@ export function loadSettings(options: LoadOptions): Settings {
 }
 
 export function loadConfig(options: LoadOptions): LoadedConfig {
-  const { root = installRoot } = options;
+  const { root = installRoot, keys = ownKeys } = options;
   const { values, attempted, problems } = readValues(options);
-  const settings = buildSettings(values, root);
-  const all = [...problems, ...findContradictions(settings, values, attempted)];
+  const own = buildSettings(values, root);
+  const { plugins, problems: ofPlugins } = buildPlugins(values, keys, root);
+  const settings: Settings = { ...own, plugins };
+  const all = [...problems, ...findContradictions(settings, values, attempted), ...ofPlugins];
   if (all.length > 0) throw new ConfigError(all);
-  return { settings: deepFreeze(settings), effective: effectiveValues(settings, values) };
+  return { settings: deepFreeze(settings), effective: effectiveValues(settings, values, keys) };
+}
+
+function buildPlugins(
+  values: Values,
+  keys: KeyTable,
+  root: string,
+): { plugins: Map<string, unknown>; problems: ConfigProblem[] } {
+  const read = keys.plugins.map((conf) => {
+    const own = new PluginValues(values, root);
+    return { plugin: conf.plugin, settings: readPlugin(conf, own), problems: own.problems };
+  });
+  return {
+    plugins: new Map(read.map(({ plugin, settings }) => [plugin, settings])),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+/** What its code throws is a problem of its file, as far as anybody can tell. */
+function readPlugin({ plugin, name, read }: PluginConf, values: PluginValues): unknown {
+  try {
+    return read(values);
+  } catch (error) {
+    const text = `Cannot read the settings of plugin ${plugin}: ${describeError(error)}`;
+    values.problems.push({ where: name, key: '', text });
+    return undefined;
+  }
 }
 
 /** Who the node is, also when other keys are wrong: a broken file must not keep one from stopping. */
 export function loadNodeOnly(options: LoadOptions): NodeSettings {
   return buildSettings(readValues(options).values, options.root ?? installRoot).node;
+}
+
+/** Where plugins of users lie, also when other keys are wrong; undefined: nowhere. */
+export function loadPluginsDir(options: LoadOptions): string | undefined {
+  return buildSettings(readValues(options).values, options.root ?? installRoot).pluginHost.dir;
 }
 
 interface ReadValues {
@@ -73,11 +110,14 @@ interface ReadValues {
 }
 
 function readValues(options: LoadOptions): ReadValues {
-  const { configFile, env = {}, sets = [], root = installRoot } = options;
-  const files = configFile === undefined ? nothing : fromFiles(configFile);
-  const above = [fromEnvironment(env), fromCommandLine(sets), fromDataDir(options.dataDir)];
-  const dataDir = resolve(root, checked([files, ...above], root).values.get(nodeKeys.dataDir));
-  return checked([files, overridesIn(dataDir, options), ...above], root);
+  const { configFile, env = {}, sets = [], root = installRoot, keys = ownKeys } = options;
+  const files = configFile === undefined ? nothing : fromFiles(configFile, keys.broken);
+  const above = [fromEnvironment(env, keys), fromCommandLine(sets), fromDataDir(options.dataDir)];
+  const dataDir = resolve(
+    root,
+    checked([files, ...above], root, keys).values.get(nodeKeys.dataDir),
+  );
+  return checked([files, overridesIn(dataDir, options), ...above], root, keys);
 }
 
 const nothing: Gathered = { assignments: [], problems: [] };
@@ -95,12 +135,12 @@ function overridesIn(dataDir: string, { configFile, overrides }: LoadOptions): G
   return configFile === undefined ? nothing : fromOverrides(dataDir);
 }
 
-function checked(sources: readonly Gathered[], root: string): ReadValues {
+function checked(sources: readonly Gathered[], root: string, keys: KeyTable): ReadValues {
   const assignments = sources.flatMap((source) => source.assignments);
   const problems = sources.flatMap((source) => source.problems);
   const set = new Map<string, SetValue>();
   for (const assignment of assignments) {
-    const checked = check(assignment, root);
+    const checked = check(assignment, root, keys);
     if ('value' in checked) set.set(assignment.key, checked);
     else problems.push(checked);
   }
@@ -108,12 +148,10 @@ function checked(sources: readonly Gathered[], root: string): ReadValues {
   return { values: new Values(set), attempted, problems };
 }
 
-function check(
-  { key: written, value: text, where, source }: Assignment,
-  root: string,
-): SetValue | ConfigProblem {
-  const found = findKey(written);
-  if (!found) return { where, key: written, text: unknownKey(written) };
+function check(assignment: Assignment, root: string, keys: KeyTable): SetValue | ConfigProblem {
+  const { key: written, value: text, where, source } = assignment;
+  const found = keys.find(written);
+  if (!found) return { where, key: written, text: unknownKey(assignment, keys) };
   const { key, names } = found;
   const value = key.type.parse(text);
   if (value === undefined || (key.type.isFile && !canRead(resolve(root, text)))) {
@@ -122,12 +160,18 @@ function check(
   return { key, names, text, value, where, source };
 }
 
-function unknownKey(written: string): string {
+/** Of a line that nobody has written himself. */
+const remedy =
+  '; it was set while the broker ran, and belongs to a plugin that is not here or to another version: ' +
+  'bring that back, or remove the line';
+
+function unknownKey({ key: written, where, source }: Assignment, keys: KeyTable): string {
   const foreign = whyForeign(written);
   if (foreign !== undefined)
     return `Cannot use key "${written}": ${foreign}; the line can be removed`;
-  const meant = nearestKey(written, allKeys);
-  return `Cannot use key "${written}": unknown key${didYouMean(meant)}`;
+  const meant = nearestKey(written, keys.all);
+  const isKept = source === 'overrides' && where !== overridesWhere;
+  return `Cannot use key "${written}": unknown key${didYouMean(meant)}${isKept ? remedy : ''}`;
 }
 
 function badValue(written: string, text: string, key: Key<unknown>): string {
@@ -153,9 +197,9 @@ function canRead(file: string): boolean {
   }
 }
 
-function effectiveValues(settings: Settings, values: Values): EffectiveValue[] {
+function effectiveValues(settings: Settings, values: Values, keys: KeyTable): EffectiveValue[] {
   const zones = [...zoneNames(values, settings.listeners)].map((name) => [name]);
-  return allKeys.flatMap((key) => {
+  return keys.all.flatMap((key) => {
     const instances = key.pattern.startsWith('zone.') ? zones : instancesOf(key, values);
     return instances.flatMap((names) => values.effective(key, names) ?? []);
   });

@@ -67,6 +67,18 @@ test('overrides.conf cannot move the directory that it lies in', (t) => {
   assert.equal(loadNodeOnly({ configFile }).dataDir, dataDir);
 });
 
+test('a key in overrides.conf that nobody knows any more is told with a remedy', (t) => {
+  const { configFile } = place(t, '', 'visitors.max = 1\n');
+  const [kept = ''] = textsOf(() => loadConfig({ configFile }));
+  assert.match(
+    kept,
+    /^Cannot use key "visitors\.max": unknown key; it was set .* remove the line$/,
+  );
+  const overrides = new Map([['visitors.max', '1']]);
+  const [wished] = textsOf(() => loadConfig({ configFile, overrides }));
+  assert.equal(wished, 'Cannot use key "visitors.max": unknown key');
+});
+
 test('a bad line of overrides.conf is told with its place', (t) => {
   const { configFile } = place(t, '', '\nlog.level = loud\n');
   assert.throws(

@@ -14,6 +14,35 @@ export interface Settings {
   readonly listeners: readonly ListenerSettings[];
   readonly management: ManagementSettings;
   readonly dashboard: DashboardSettings;
+  readonly acl: AclSettings;
+  readonly flapping: FlappingSettings;
+  readonly pluginHost: PluginHostSettings;
+  /** Of each plugin that was found, by name: what its own table of keys comes to. */
+  readonly plugins: ReadonlyMap<string, unknown>;
+}
+
+export interface AclSettings {
+  /** The file of access rules; undefined: there are none. */
+  readonly file: string | undefined;
+  /** Whether decisions are remembered, how many for each client, and how long. */
+  readonly isCached: boolean;
+  readonly cacheMax: number;
+  readonly cacheTtlMs: number;
+  /** Whether new rules are applied to what there is: live subscriptions, waiting and retained messages. */
+  readonly isRechecked: boolean;
+}
+
+export interface FlappingSettings {
+  readonly cleanIntervalMs: number;
+}
+
+export interface PluginHostSettings {
+  /** Where plugins of users lie; undefined: nowhere. */
+  readonly dir: string | undefined;
+  /** What the first start loads. */
+  readonly loaded: readonly string[];
+  /** A hook that is asked and has not answered by then has said no. */
+  readonly hookDeadlineMs: number;
 }
 
 export interface NodeSettings {
@@ -72,6 +101,24 @@ export interface ModuleSettings {
   /** Whether coming and going of clients is published under `$SYS`. */
   readonly presence: boolean;
   readonly presenceQos: 0 | 1 | 2;
+  /** What every new session is subscribed to; empty: nothing, or the module is off. */
+  readonly subscriptions: readonly ModuleSubscription[];
+  /** In the order of their numbers; empty: none, or the module is off. */
+  readonly rewriteRules: readonly RewriteRule[];
+}
+
+export interface ModuleSubscription {
+  /** A filter in which `%c` and `%u` may stand for a level. */
+  readonly topic: string;
+  readonly qos: 0 | 1 | 2;
+}
+
+export interface RewriteRule {
+  readonly number: number;
+  readonly filter: string;
+  readonly regex: string;
+  /** In which `$1` stands for what the first group of the expression has found. */
+  readonly dest: string;
 }
 
 /** As written: a size, or a share of what the heap of a thread may take at most. */
@@ -113,6 +160,10 @@ export interface ZoneSettings {
   readonly enableAcl: boolean;
   /** Whether clients are checked against the list of bans. */
   readonly enableBan: boolean;
+  /** Whether clients that come and go more often than the threshold are banned, and for how long. */
+  readonly enableFlappingDetect: boolean;
+  readonly flappingThreshold: { readonly count: number; readonly perMs: number };
+  readonly flappingBanSeconds: number;
   readonly idleTimeoutMs: number;
   readonly publishLimit: { readonly count: number; readonly perMs: number } | undefined;
   readonly maxPacketBytes: number;

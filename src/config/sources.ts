@@ -3,13 +3,12 @@
 // assignments as they were written; what they mean is load.ts' business.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { ConfigProblem } from './config-error.ts';
-import { allKeys, findKey } from './keys.ts';
+import type { KeyTable } from './key-table.ts';
 import { nearest } from './nearest.ts';
 import { parseConf } from './parse.ts';
-
-export type Source = 'file' | 'overrides' | 'environment' | 'command line';
+import type { Source } from './values.ts';
 
 export interface Assignment {
   readonly key: string;
@@ -24,9 +23,10 @@ export interface Gathered {
   readonly problems: ConfigProblem[];
 }
 
-/** The main file, then `plugins/*.conf` beside it by name. */
-export function fromFiles(configFile: string): Gathered {
-  const found = [configFile, ...pluginFiles(configFile)].map((file) => fromFile(file));
+/** The main file, then `plugins/*.conf` beside it by name, but for those of `broken` plugins. */
+export function fromFiles(configFile: string, broken: ReadonlySet<string>): Gathered {
+  const files = pluginFiles(configFile).filter((file) => !broken.has(basename(file, '.conf')));
+  const found = [configFile, ...files].map((file) => fromFile(file));
   return {
     assignments: found.flatMap(({ assignments }) => assignments),
     problems: found.flatMap(({ problems }) => problems),
@@ -77,19 +77,22 @@ export function fromFile(
 const prefix = 'BROKER_';
 
 /** `BROKER_ZONE__EXTERNAL__MAX_INFLIGHT=64` → `zone.external.max_inflight`. */
-export function fromEnvironment(env: Readonly<Record<string, string | undefined>>): Gathered {
+export function fromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  keys: KeyTable,
+): Gathered {
   const found: Gathered = { assignments: [], problems: [] };
   for (const [name, value] of Object.entries(env)) {
     if (!name.toUpperCase().startsWith(prefix) || value === undefined) continue;
     const key = name.slice(prefix.length).toLowerCase().replaceAll('__', '.');
     const where = `environment ${name}`;
-    if (key.includes('.') || findKey(key)) {
+    if (key.includes('.') || keys.find(key)) {
       found.assignments.push({ key, value, where, source: 'environment' });
       continue;
     }
     // Others use the prefix too: Kubernetes sets BROKER_PORT and the like for a service of that
     // name. Only what looks like a slip in one of our keys is an error.
-    const meant = slipOf(key);
+    const meant = slipOf(key, keys);
     if (meant === undefined) continue;
     const text = `Cannot use ${name}: unknown key, did you mean ${variableOf(meant)}?`;
     found.problems.push({ where, key, text });
@@ -97,8 +100,8 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
   return found;
 }
 
-function slipOf(key: string): string | undefined {
-  const fixed = allKeys.map(({ pattern }) => pattern).filter((pattern) => !/[$(<]/.test(pattern));
+function slipOf(key: string, keys: KeyTable): string | undefined {
+  const fixed = keys.all.map(({ pattern }) => pattern).filter((pattern) => !/[$(<]/.test(pattern));
   const singleUnderscores = fixed.find((pattern) => pattern.replaceAll('.', '_') === key);
   return (
     singleUnderscores ??
@@ -132,7 +135,8 @@ export function fromCommandLine(sets: readonly string[]): Gathered {
   return found;
 }
 
-function showPath(file: string): string {
+/** As somebody would write it who stands where the broker was started. */
+export function showPath(file: string): string {
   const fromHere = relative(process.cwd(), file);
   return fromHere.startsWith('..') ? file : fromHere;
 }

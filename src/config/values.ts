@@ -2,7 +2,8 @@
 // key it inherits from, else what holds when it is absent.
 
 import { fillPattern, type Key, type KeysOf } from './key.ts';
-import type { Source } from './sources.ts';
+
+export type Source = 'file' | 'overrides' | 'environment' | 'command line';
 
 export interface SetValue {
   readonly key: Key<unknown>;

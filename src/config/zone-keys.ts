@@ -48,6 +48,24 @@ export const zoneKeys: KeysOf<Omit<ZoneSettings, 'name'>> = {
     shipped: external('on'),
     text: 'Whether banned clients are refused, and ended when their ban comes.',
   }),
+  enableFlappingDetect: key('zone.$.enable_flapping_detect', flag, 'off', {
+    shipped: external('off'),
+    text:
+      'Whether clients that connect and disconnect too often are banned by their client id. Wants ' +
+      'enable_ban. Connects that are refused do not count.',
+  }),
+  flappingThreshold: key('zone.$.flapping_threshold', countPerDuration, '10,1m', {
+    shipped: external('10, 1m'),
+    text:
+      'Most connects and disconnects of one client id in a time, each counted as one. The time begins ' +
+      'with the first of them.',
+  }),
+  flappingBanSeconds: key(
+    'zone.$.flapping_banned_expiry_interval',
+    durationSeconds(1, 315_360_000),
+    '1h',
+    { shipped: external('1h'), text: 'How long a client is banned that does more.' },
+  ),
   maxPacketBytes: overriding('zone.$.max_packet_size', mqttKeys.maxPacketBytes, { sample: '64KB' }),
   maxClientIdBytes: overriding('zone.$.max_clientid_len', mqttKeys.maxClientIdBytes, {
     sample: '1024',

@@ -59,7 +59,8 @@ function wantedBy(session: Session, filter: string, qos: QoS): Subscription {
   };
   const { zone, mountpoint } = session;
   const isV5 = channelOf(session)?.isV5 ?? false;
-  return subscriptionOf({ zone, mountpoint, isV5 }, wanted, before?.subscriptionId);
+  const subscription = subscriptionOf({ zone, mountpoint, isV5 }, wanted, before?.subscriptionId);
+  return { ...subscription, askedAs: null };
 }
 
 /** Also `ok` when it was not subscribed. Rejects when the store does not take it. */

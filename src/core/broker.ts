@@ -86,6 +86,12 @@ export class Broker {
     return link !== null && link !== undefined;
   }
 
+  /** Decisions about rights are asked for anew: of one client, or of all. */
+  forgetRights(clientId?: string): void {
+    if (clientId === undefined) this.core.rights.forgetAll();
+    else for (const channel of this.channels()) forgetOf(channel, clientId);
+  }
+
   /** Tells every client that the node stops and where else to go, if that is set. */
   stop(): void {
     for (const { channel } of this.#connections) {
@@ -106,4 +112,8 @@ export class Broker {
   destroyConnections(): void {
     for (const { channel } of this.#connections) channel.transport.destroy();
   }
+}
+
+function forgetOf({ publisher, rights }: Channel, clientId: string): void {
+  if (publisher.clientId === clientId) rights?.forget();
 }

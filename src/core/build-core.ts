@@ -1,8 +1,9 @@
 // The parts of one worker's broker, put together bottom to top: each is given what it needs of those
 // before it, and knows nothing of those behind it.
 
+import { CalmLog } from '#base/calm-log';
 import type { Clock } from '#base/clock';
-import { describeError } from '#base/errors';
+import { describeError, describeMistake } from '#base/errors';
 import { type Logger, nullLogger } from '#base/log';
 import { TimerWheel } from '#base/timers';
 import type { Settings } from '#config/settings';
@@ -18,10 +19,12 @@ import { Overload } from './overload.ts';
 import { Flusher } from './flusher.ts';
 import { FilterTable } from './filter-table.ts';
 import type { GroupMemory } from './group-memory.ts';
+import { mayPublishWill } from './past-rights.ts';
 import type { Peers } from './peers-port.ts';
 import { Pressure } from './pressure.ts';
-import { Publishing } from './publishing.ts';
+import { Publishing, PublishRefused } from './publishing.ts';
 import { Retained } from './retained.ts';
+import { Rights } from './rights.ts';
 import { Router } from './router.ts';
 import { Sessions } from './sessions.ts';
 import { Stats } from './stats.ts';
@@ -52,13 +55,8 @@ export interface NodeMemory {
 
 export function buildCore(options: BrokerOptions): Core {
   const { settings, clock, log, store, peers } = options;
-  const timers = new TimerWheel({
-    clock,
-    onError: (error) => log.error('timer.failed', { error: describeError(error) }),
-  });
-  const hooks = new Hooks((hook, owner, error) =>
-    log.error('hook.failed', { hook, owner, error: describeError(error) }),
-  );
+  const timers = buildTimers(options);
+  const hooks = buildHooks(options);
   const { node } = options;
   const stats = node?.stats ?? new Stats();
   const metrics = node?.metrics ?? new Metrics(undefined, stats);
@@ -75,7 +73,12 @@ export function buildCore(options: BrokerOptions): Core {
     node === undefined || node.index === 0,
   );
   const publishing = new Publishing({ hooks, router, retained, metrics });
-  const wills = new Wills(timers, store.wills, willPublisher(publishing, log), peers.isAlone);
+  const wills = new Wills(
+    timers,
+    store.wills,
+    willPublisher(() => core),
+    peers.isAlone,
+  );
   const subscriptions = new Subscriptions(filters, stats);
   const sessions = new Sessions(
     {
@@ -91,8 +94,12 @@ export function buildCore(options: BrokerOptions): Core {
   );
   overload.onPressure(() => sessions.relieve());
   const express = new ExpressLane({ router, metrics, hooks, nowMs: () => timers.nowMs });
-  hooks.onChange = () => express.reconsider();
-  return {
+  const rights = new Rights(settings.acl, () => timers.nowMs);
+  hooks.onChange = () => {
+    express.reconsider();
+    rights.forgetAll();
+  };
+  const core: Core = {
     settings,
     clock,
     log,
@@ -105,6 +112,7 @@ export function buildCore(options: BrokerOptions): Core {
     flusher: new Flusher(pressure, new Probe(metrics.histogramCounts)),
     filters,
     router,
+    rights,
     retained,
     publishing,
     subscriptions,
@@ -113,14 +121,44 @@ export function buildCore(options: BrokerOptions): Core {
     express,
     peers,
   };
+  return core;
 }
 
-function willPublisher(publishing: Publishing, log: Logger): PublishWill {
+function buildTimers({ clock, log }: BrokerOptions): TimerWheel {
+  return new TimerWheel({
+    clock,
+    onError: (error) => log.error('timer.failed', { error: describeError(error) }),
+  });
+}
+
+function buildHooks({ settings, clock, log }: BrokerOptions): Hooks {
+  const { hookDeadlineMs } = settings.pluginHost;
+  const calm = new CalmLog(log, clock);
+  return new Hooks(
+    (hook, owner, error) =>
+      calm.error(`${owner} ${hook}`, 'hook.failed', () => {
+        return { hook, owner, error: describeMistake(error) };
+      }),
+    { clock, deadlineMs: hookDeadlineMs },
+  );
+}
+
+/** `coreOf`: wills are published when all of it is there. */
+function willPublisher(coreOf: () => Core): PublishWill {
   return async (will, onAccepted) => {
+    const core = coreOf();
+    const { publishing, log } = core;
     try {
-      await publishing.publish(will, onAccepted);
+      const right = mayPublishWill(core, will);
+      if (typeof right === 'boolean' ? right : await right) {
+        await publishing.publish(will, onAccepted);
+      } else onAccepted();
       return true;
     } catch (error) {
+      if (error instanceof PublishRefused) {
+        log.warn('will.refused', { topic: will.topic, error: error.message });
+        return true;
+      }
       log.error('will.failed', { topic: will.topic, error: describeError(error) });
       return false;
     }

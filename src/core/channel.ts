@@ -12,6 +12,7 @@ import type { ClientInfo } from '#hooks/table';
 import { AckOrder, type AckType } from './ack-order.ts';
 import type { InboundAliases, OutboundAliases } from './aliases.ts';
 import type { AuthExchange } from './auth-exchange.ts';
+import { askDeliver } from './ask-deliver.ts';
 import type { Core } from './context.ts';
 import type { Delivery, FrameRun, Link, Sent } from './delivery.ts';
 import type { ExpressSender } from './express-lane.ts';
@@ -19,10 +20,12 @@ import type { Message } from './message.ts';
 import { Metric } from './metrics.ts';
 import { Outbox, type OutboxOwner, sharedPieceBytesMin } from './outbox.ts';
 import type { ListenerFace, Transport, Wait } from './ports.ts';
+import { mayPublishAt } from './publish-right.ts';
 import { type Receiver, writePublish } from './publish-writer.ts';
 import { shortened } from './reason-text.ts';
 import type { Replay } from './replay.ts';
 import { Replays } from './replays.ts';
+import type { RightsMemory } from './rights.ts';
 import type { Route } from './router.ts';
 import type { Session } from './session.ts';
 import type { StoredWill } from './store-port.ts';
@@ -96,8 +99,11 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   rawVersion: 0 | 4 | 5 = 0;
   mountpoint = '';
   isExpress = false;
-  /** Nothing about this client's QoS 1 publishes has to be checked; see `isOrdinary` in on-publish. */
+  /** Nothing but rights of this client's QoS 1 publishes has to be checked; see `isOrdinary` in on-publish. */
   isUnchecked = false;
+  isControlled = true;
+  /** What it was allowed and refused lately; null: nothing was asked yet. */
+  rights: RightsMemory | null = null;
   /** Reason strings and user properties are wanted [MQTT-3.1.2-29]. */
   wantsProblemInfo = true;
   aliases: OutboundAliases | null = null;
@@ -154,6 +160,10 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
 
   get isClosed(): boolean {
     return this.state === 'closed';
+  }
+
+  mayPublish(route: Route): boolean {
+    return mayPublishAt(this, route);
   }
 
   /** The client once it is known: who publishes, subscribes, and is told to hooks. */
@@ -292,7 +302,7 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
     const { hooks, metrics, timers } = this.core;
     let seen = message;
     if (hooks.lists['message.deliver'] !== null) {
-      const asked = this.#askDeliver(message.own());
+      const asked = askDeliver(hooks, this.publisher, message.own());
       if (asked === undefined) return 'dropped';
       // Whoever was asked may have ended this very connection.
       if (this.isClosed) return 'gone';
@@ -307,21 +317,6 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
       hooks.tell('message.sent', this.publisher, seen.own(), qos, isDuplicate);
     }
     return 'sent';
-  }
-
-  #askDeliver(message: Message): Message | undefined {
-    const { hooks } = this.core;
-    let seen = message;
-    for (const { owner, call } of hooks.listeners('message.deliver') ?? []) {
-      try {
-        const answer = call(this.publisher, seen);
-        if (answer === 'drop') return undefined;
-        if (answer !== undefined) seen = seen.with(answer);
-      } catch (error) {
-        hooks.report('message.deliver', owner, error);
-      }
-    }
-    return seen;
   }
 
   /** Retained messages for a new subscription; they leave as fast as the client reads. */

@@ -3,7 +3,7 @@
 
 import type { ConnectPacket, Properties } from '#wire/packet';
 import { connackCodeV3, reasonWord } from '#wire/reason-codes';
-import type { ClientInfo, Credentials } from '#hooks/table';
+import type { ClientGrant, ClientInfo, Credentials, ProvenName } from '#hooks/table';
 import type { Channel } from './channel.ts';
 import { credentialsOf } from './credentials.ts';
 import type { Staged } from './stages.ts';
@@ -20,6 +20,8 @@ export class ConnectAttempt implements Staged {
   isSuperuser = false;
   isAnonymous = false;
   mountpoint: string;
+  expiresAtMs: number | undefined;
+  grant: ClientGrant | undefined;
   /** The last word of an enhanced authentication, for the CONNACK. */
   authData: Buffer | undefined;
   /** The other workers were asked for the client id. */
@@ -48,6 +50,13 @@ export class ConnectAttempt implements Staged {
   }
 
   keep(): void {}
+
+  /** Authentication has found out who it is: not known yet when `identify` looked for a name. */
+  adopt(name: ProvenName): void {
+    this.username = name ?? undefined;
+    if (!this.channel.zone.useUsernameAsClientId) return;
+    this.clientId = this.username ?? this.packet.clientId;
+  }
 
   /** Undefined for a client that was let in without a check. */
   get provenUsername(): string | undefined {
@@ -80,6 +89,12 @@ export class ConnectAttempt implements Staged {
       isSuperuser: this.isSuperuser,
       isAnonymous: this.isAnonymous,
       connectedAtMs: channel.core.timers.nowMs,
+      localAddress: peer.localAddress,
+      localPort: peer.localPort,
+      commonName: peer.tls?.commonName,
+      distinguishedName: peer.tls?.distinguishedName,
+      expiresAtMs: this.expiresAtMs,
+      grant: this.grant,
     };
   }
 

@@ -34,6 +34,9 @@ import type { ListenerFace, Transport, TransportSink, Wait } from './ports.ts';
 import type { Pausable } from './pressure.ts';
 import { refuseFirst } from './refuse-first.ts';
 
+/** How often a right to be connected is looked at that ends later than that. */
+const expiryLookMs = 3_600_000;
+
 type OnFrame = (channel: Channel, bytes: Buffer, start: number, body: number, end: number) => Wait;
 
 /** Handlers by packet type. PUBLISH goes past the table; a type that only servers send has none. */
@@ -211,12 +214,22 @@ export class Connection
     this.#onGone(this);
   }
 
-  /** From now on the timer watches the keepalive. */
+  /** From now on the timer watches the keepalive, and the client's right to be here. */
   onOpen(): void {
+    this.#watchFor(this.#keepaliveMs);
+  }
+
+  /** `silenceMs`: how long nothing needs to be heard; 0: for ever. */
+  #watchFor(silenceMs: number): void {
     const { timers } = this.channel.core;
-    const limitMs = this.#keepaliveMs;
-    if (limitMs === 0) timers.cancel(this);
-    else timers.schedule(this, limitMs);
+    const { expiresAtMs } = this.channel.publisher;
+    let waitMs = silenceMs === 0 ? Number.POSITIVE_INFINITY : silenceMs;
+    // Looked at now and then: it is a time of the wall clock, which somebody may set.
+    if (expiresAtMs !== undefined) {
+      waitMs = Math.min(waitMs, expiresAtMs - timers.nowMs, expiryLookMs);
+    }
+    if (waitMs === Number.POSITIVE_INFINITY) timers.cancel(this);
+    else timers.schedule(this, waitMs);
   }
 
   /** What was not read meanwhile may be there: the client is given its time again. */
@@ -259,12 +272,16 @@ export class Connection
       else channel.close('idle_timeout');
       return;
     }
+    if ((channel.publisher.expiresAtMs ?? Number.POSITIVE_INFINITY) <= timers.nowMs) {
+      channel.close('maximum_connect_time', Reason.maximumConnectTime);
+      return;
+    }
     // What we do not read we cannot have missed.
     const isDeaf = this.#isWaiting || channel.transport.isPaused;
     const limitMs = this.#keepaliveMs;
     const leftMs = limitMs - (timers.nowMs - this.#lastHeardMs);
-    if (isDeaf) timers.schedule(this, limitMs);
-    else if (leftMs > 0) timers.schedule(this, leftMs);
+    if (isDeaf || limitMs === 0) this.#watchFor(limitMs);
+    else if (leftMs > 0) this.#watchFor(leftMs);
     else channel.close('keepalive_timeout', Reason.keepaliveTimeout);
   }
 }

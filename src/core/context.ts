@@ -15,6 +15,7 @@ import type { Overload } from './overload.ts';
 import type { Peers } from './peers-port.ts';
 import type { Publishing } from './publishing.ts';
 import type { Retained } from './retained.ts';
+import type { Rights } from './rights.ts';
 import type { Router } from './router.ts';
 import type { Sessions } from './sessions.ts';
 import type { Stats } from './stats.ts';
@@ -34,6 +35,7 @@ export interface Core {
   readonly flusher: Flusher;
   readonly filters: FilterTable;
   readonly router: Router;
+  readonly rights: Rights;
   readonly retained: Retained;
   readonly publishing: Publishing;
   readonly subscriptions: Subscriptions;

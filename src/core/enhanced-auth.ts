@@ -34,7 +34,7 @@ export function beginEnhancedAuth(
       if (outcome.allow) {
         attempt.authData = outcome.data;
         attempt.isSuperuser = outcome.isSuperuser ?? false;
-        if (outcome.username !== undefined) adopt(attempt, outcome.username);
+        if (outcome.username !== undefined) attempt.adopt(outcome.username);
         return resume(attempt);
       }
       const text = outcome.text ?? 'Cannot connect: authentication failed';
@@ -43,12 +43,6 @@ export function beginEnhancedAuth(
     },
   };
   return takeStep(channel, authData);
-}
-
-/** The name was not known yet when `identify` looked for one. */
-function adopt(attempt: ConnectAttempt, username: string): void {
-  attempt.username = username;
-  if (attempt.channel.zone.useUsernameAsClientId) attempt.clientId = username;
 }
 
 /** Asks the hook about one message of the client: on with the talk, or its end. */

@@ -9,7 +9,7 @@ import type { HookTable } from '#hooks/table';
 import { ExpressLane, type ExpressSender } from './express-lane.ts';
 import { Metrics } from './metrics.ts';
 import { Interest } from './peers-port.ts';
-import type { Router } from './router.ts';
+import type { Route, Router } from './router.ts';
 import {
   bareRouter,
   deliveryTo,
@@ -36,7 +36,15 @@ function bench(isV5 = false): Bench {
   const metrics = new Metrics();
   const lane = new ExpressLane({ router, metrics, hooks, nowMs: () => 5000 });
   hooks.onChange = () => lane.reconsider();
-  const sender = { isExpress: true, isV5, publisher, lastRoute: null, receivedMessages: 0 };
+  const sender = {
+    isExpress: true,
+    isControlled: false,
+    mayPublish: () => true,
+    isV5,
+    publisher,
+    lastRoute: null,
+    receivedMessages: 0,
+  };
   const subscribe: Bench['subscribe'] = (filter, rawVersion) => {
     const link = new FakeLink();
     link.rawVersion = rawVersion;
@@ -193,16 +201,31 @@ test('express lane leaves alone topics with shared or special subscriptions', ()
   }
 });
 
+test('express lane takes of a client with access control what it knows to be allowed', () => {
+  const b = bench();
+  b.subscribe('t', 4);
+  const frame = frameOf('t', 'x', false);
+  const asked: string[] = [];
+  let isAllowed = false;
+  Object.assign(b.sender, {
+    isControlled: true,
+    mayPublish: ({ topic }: Route) => {
+      asked.push(topic);
+      return isAllowed;
+    },
+  });
+  assert.deepEqual(offer(b, [frame]), [false]);
+  isAllowed = true;
+  assert.deepEqual(offer(b, [frame]), [true]);
+  assert.deepEqual(asked, ['t', 't']);
+  b.lane.flush();
+});
+
 test('express lane is closed while a hook wants single messages', () => {
   const b = bench();
   b.subscribe('t', 4);
   const frame = frameOf('t', 'x', false);
-  const wanted = [
-    'client.check_acl',
-    'message.publish',
-    'message.deliver',
-    'message.dropped',
-  ] as const;
+  const wanted = ['message.publish', 'message.deliver', 'message.dropped'] as const;
   for (const hook of wanted) {
     b.hooks.on(hook, 'plugin', (() => 'ignore') as HookTable[typeof hook]);
     assert.deepEqual(offer(b, [frame]), [false], hook);

@@ -23,8 +23,11 @@ export interface RunSource {
 
 /** What the lane needs to know of the connection that publishes. */
 export interface ExpressSender extends RouteMemory, RunSource {
-  /** False: this client's publishes are never express (limits, mountpoint, access control). */
+  /** False: this client's publishes are never express (limits, mountpoint). */
   readonly isExpress: boolean;
+  /** Access control concerns it: `mayPublish` has to know a yes. */
+  readonly isControlled: boolean;
+  mayPublish(route: Route): boolean;
   receivedMessages: number;
 }
 
@@ -32,9 +35,8 @@ export interface ExpressSender extends RouteMemory, RunSource {
 const plainHeader = 0x30;
 const noBytes: Buffer = Buffer.alloc(0);
 
-/** Hooks that want to see single messages or who publishes them: while one is set the lane is closed. */
+/** Hooks that want to see single messages: while one is set the lane is closed. */
 const closing: readonly HookName[] = [
-  'client.check_acl',
   'message.publish',
   'message.deliver',
   'message.received',
@@ -52,7 +54,7 @@ export class ExpressLane {
   readonly #run: FrameRun = { bytes: noBytes, start: 0, end: 0, count: 0, piece: null };
   #route: Route | null = null;
   #sender: ExpressSender | null = null;
-  /** Nobody has to see single messages, or who publishes them. */
+  /** Nobody has to see single messages. */
   isOpen = true;
 
   constructor(parts: {
@@ -83,6 +85,7 @@ export class ExpressLane {
     if (sender.isV5 && (topicEnd === end || bytes[topicEnd] !== 0)) return false;
     const route = routeOfTopic(this.#router, sender, bytes, topicStart, topicEnd);
     if (!route.isPlain) return false;
+    if (sender.isControlled && !sender.mayPublish(route)) return false;
     const run = this.#run;
     if (route === this.#route && run.end === start && run.bytes === bytes) {
       run.end = end;

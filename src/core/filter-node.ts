@@ -3,6 +3,7 @@
 // a topic, taken together.
 
 import { type Delivery, mergeDeliveries, type Subscriber } from './delivery.ts';
+import type { Message } from './message.ts';
 import { Interest, type Peer } from './peers-port.ts';
 import type { Wait } from './ports.ts';
 import type { SharedGroup } from './shared-groups.ts';
@@ -13,6 +14,9 @@ export interface RoutePeer {
   readonly isStored: boolean;
 }
 
+/** Sees messages when they are accepted, before anybody is sent them. It must not throw. */
+export type Watcher = (message: Message) => void;
+
 export class FilterNode {
   readonly filter: string;
   readonly deliveries: Map<Subscriber, Delivery> = new Map();
@@ -21,6 +25,8 @@ export class FilterNode {
   /** Made for the first: most filters have none. */
   groups: Map<string, SharedGroup> | undefined;
   peers: Map<Peer, Interest> | undefined;
+  /** Who wants to see what is published there, without being sent it. */
+  watchers: Set<Watcher> | undefined;
   /** The deliveries as a list, shared by all Routes that this filter alone matches. */
   list: readonly Delivery[] | undefined;
   /** What the other workers were told of it, and the wait until they know. */
@@ -45,7 +51,7 @@ export class FilterNode {
   }
 
   get isEmpty(): boolean {
-    const others = (this.groups?.size ?? 0) + (this.peers?.size ?? 0);
+    const others = (this.groups?.size ?? 0) + (this.peers?.size ?? 0) + (this.watchers?.size ?? 0);
     return this.deliveries.size === 0 && others === 0;
   }
 
@@ -93,4 +99,19 @@ export function routePeersOf(nodes: readonly FilterNode[]): readonly RoutePeer[]
   return Array.from(levels, ([peer, level]) => ({ peer, isStored: level === Interest.stored }));
 }
 
+/** Each once, whichever filters it has. */
+export function watchersOf(
+  nodes: readonly FilterNode[],
+  ofAll: ReadonlySet<Watcher>,
+): readonly Watcher[] {
+  let found: Set<Watcher> | undefined = ofAll.size > 0 ? new Set(ofAll) : undefined;
+  for (const { watchers } of nodes) {
+    if (watchers === undefined) continue;
+    found ??= new Set();
+    for (const watcher of watchers) found.add(watcher);
+  }
+  return found === undefined ? nobody : [...found];
+}
+
+const nobody: readonly Watcher[] = [];
 const noPeers: readonly RoutePeer[] = [];

@@ -7,7 +7,7 @@ import { SortedMap } from '#base/sorted-map';
 import { FilterTrie } from '#topics/filter-trie';
 import { hasWildcard } from '#topics/topic';
 import type { Delivery, Subscriber } from './delivery.ts';
-import { FilterNode } from './filter-node.ts';
+import { FilterNode, type Watcher } from './filter-node.ts';
 import { type GroupMemory, LocalGroupMemory } from './group-memory.ts';
 import {
   Interest,
@@ -53,6 +53,10 @@ export class FilterTable {
   readonly #shared: SharedOptions;
   /** The filters that this worker counts for the node, in order: all workers together have each once. */
   readonly routes: SortedMap<true> = new SortedMap();
+  /** Who sees whatever is published. */
+  readonly watchingAll: Set<Watcher> = new Set();
+  /** Whom any topic reaches may have changed. */
+  onEveryChange: () => void = () => undefined;
   /** Whom a topic reaches that this filter matches may have changed. */
   onChange: (filter: string) => void = () => undefined;
 
@@ -114,6 +118,30 @@ export class FilterTable {
       node.groups.set(name, group);
     }
     return group;
+  }
+
+  /** From now on it sees what is published there; undefined: everywhere, also where names begin with `$`. */
+  watch(filter: string | undefined, watcher: Watcher): void {
+    if (filter === undefined) {
+      this.watchingAll.add(watcher);
+      this.onEveryChange();
+      return;
+    }
+    const node = this.#nodeFor(filter);
+    node.watchers ??= new Set();
+    node.watchers.add(watcher);
+    this.#changed(node);
+  }
+
+  unwatch(filter: string | undefined, watcher: Watcher): void {
+    if (filter === undefined) {
+      if (this.watchingAll.delete(watcher)) this.onEveryChange();
+      return;
+    }
+    const node = this.#find(filter);
+    if (node?.watchers?.delete(watcher) !== true) return;
+    if (node.watchers.size === 0) node.watchers = undefined;
+    this.#changed(node);
   }
 
   remove(filter: string, groupName: string | undefined, session: Subscriber): void {

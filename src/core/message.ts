@@ -15,6 +15,15 @@ export interface Publisher {
   readonly username: string | undefined;
   readonly address: string;
   readonly port: number;
+  /** Of a client that is connected to this worker; of others where their rights are asked about later. */
+  readonly mountpoint?: string;
+  /** Of a client: its rights can be asked about, long after. */
+  readonly zone?: string;
+  readonly isSuperuser?: boolean;
+  /** What a retained message was published to, where a hook has changed that; with mountpoint. */
+  readonly askedTopic?: string;
+  /** How many rules it has gone through: each publishes anew what another one published. */
+  readonly hops?: number;
 }
 
 /** Where a store keeps the bytes of a message that several sessions hold. */
@@ -194,6 +203,18 @@ export class Message implements MessageView {
     return this.from.username;
   }
 
+  get address(): string {
+    return this.from.address;
+  }
+
+  get port(): number {
+    return this.from.port;
+  }
+
+  get hops(): number {
+    return this.from.hops ?? 0;
+  }
+
   get payload(): Buffer {
     return this.#bytes.subarray(this.#payloadStart, this.#payloadEnd);
   }
@@ -251,15 +272,20 @@ export class Message implements MessageView {
     this.#frameIdAt += by;
   }
 
+  get mountpoint(): string {
+    return this.from.mountpoint ?? '';
+  }
+
   /** The same message with what a hook changed. It has no frame: its bytes would be the old ones. */
   with(change: MessageChange): Message {
+    const { topic = this.topic, retain = this.retain } = change;
     const changed = new Message(
-      change.topic ?? this.topic,
+      topic,
       change.payload ?? Buffer.from(this.payload),
       change.qos ?? this.qos,
-      change.retain ?? this.retain,
+      retain,
       change.properties ?? this.properties,
-      this.from,
+      retain && topic !== this.topic ? askedFor(this.from, this.topic) : this.from,
       this.timestampMs,
     );
     changed.#id = this.#id;
@@ -312,6 +338,10 @@ export class Message implements MessageView {
       isV5 ? 5 : 4,
     );
   }
+}
+
+function askedFor(from: Publisher, topic: string): Publisher {
+  return from.zone === undefined ? from : { askedTopic: topic, ...from };
 }
 
 /** Where `frameFor` puts its answer. */

@@ -18,6 +18,7 @@ import { connackProperties } from './connack-properties.ts';
 import { beginEnhancedAuth } from './enhanced-auth.ts';
 import { Metric } from './metrics.ts';
 import type { Wait } from './ports.ts';
+import { recheckSession } from './recheck.ts';
 import { refuseBanned } from './refuse-banned.ts';
 import { expiryOf } from './session-expiry.ts';
 import { runStages, type Stage } from './stages.ts';
@@ -37,6 +38,7 @@ const connectStages: readonly Stage<ConnectAttempt>[] = [
   claimClientId,
   discardFormer,
   refuseBanned,
+  recheckSession,
   openSession,
 ];
 
@@ -136,6 +138,7 @@ function authenticate(attempt: ConnectAttempt): Wait {
 }
 
 function judge(attempt: ConnectAttempt, verdict: AuthVerdict | 'ignore'): void {
+  if (verdict !== 'ignore' && verdict.username !== undefined) attempt.adopt(verdict.username);
   if (verdict === 'ignore') {
     attempt.isAnonymous = true;
     if (!attempt.channel.zone.allowAnonymous) {
@@ -149,6 +152,8 @@ function judge(attempt: ConnectAttempt, verdict: AuthVerdict | 'ignore'): void {
   } else {
     attempt.isSuperuser = verdict.isSuperuser ?? false;
     attempt.mountpoint = verdict.mountpoint ?? attempt.mountpoint;
+    attempt.expiresAtMs = verdict.expiresAtMs;
+    attempt.grant = verdict.grant;
   }
 }
 
@@ -185,10 +190,8 @@ function settleClient(attempt: ConnectAttempt): undefined {
     !zone.upgradeQos;
   channel.rawVersion = isRaw ? (channel.isV5 ? 5 : 4) : 0;
   channel.isExpress =
-    mountpoint === '' &&
-    zone.publishLimit === undefined &&
-    zone.maxTopicLevels === 0 &&
-    !(zone.enableAcl && zone.aclNomatch === 'deny');
+    mountpoint === '' && zone.publishLimit === undefined && zone.maxTopicLevels === 0;
+  channel.isControlled = zone.enableAcl && !attempt.isSuperuser;
   channel.isUnchecked =
     channel.isExpress &&
     zone.maxQosAllowed > 0 &&

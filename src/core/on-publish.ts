@@ -11,6 +11,7 @@ import { type PublishParts, publishParts, scanPublish } from '#wire/publish-scan
 import { Reason } from '#wire/reason-codes';
 import { levelCount, topicNameFault } from '#topics/topic';
 import type { ZoneSettings } from '#config/settings';
+import type { MessageRefusal } from '#hooks/table';
 import { askAccess } from './access.ts';
 import { InboundAliases } from './aliases.ts';
 import type { Channel } from './channel.ts';
@@ -115,7 +116,8 @@ function isOrdinary({ channel, qos, message, route }: Inbound): boolean {
     !route.isSystem &&
     message.properties === undefined &&
     channel.isUnchecked &&
-    channel.core.express.isOpen
+    channel.core.express.isOpen &&
+    (!channel.isControlled || channel.mayPublish(route))
   );
 }
 
@@ -301,8 +303,12 @@ function deny(inbound: Inbound): undefined {
 function askHooks(inbound: Inbound): Wait {
   const { publishing, router, hooks } = inbound.channel.core;
   if (hooks.lists['message.publish'] === null) return undefined;
+  const refusals: MessageRefusal[] = [];
   const take = (asked: Message | undefined): void => {
-    if (asked === undefined) {
+    const [refusal] = refusals;
+    if (refusal !== undefined) {
+      refuseAsAsked(inbound, refusal);
+    } else if (asked === undefined) {
       acknowledge(inbound, Reason.success, undefined);
       inbound.settle();
     } else if (asked !== inbound.message) {
@@ -310,10 +316,17 @@ function askHooks(inbound: Inbound): Wait {
       inbound.route = router.routeTo(asked.topic);
     }
   };
-  const asked = publishing.ask(inbound.message);
+  const asked = publishing.ask(inbound.message, (refusal) => refusals.push(refusal));
   if (asked instanceof Promise) return asked.then(take);
   take(asked);
   return undefined;
+}
+
+function refuseAsAsked(inbound: Inbound, { refuse: code, text, isFault }: MessageRefusal): void {
+  const { channel, qos } = inbound;
+  // Before MQTT 5 no PUBACK can say no, and one that says yes would be a lie.
+  if (isFault === true && qos > 0 && !channel.isV5) throw new ProtocolError(code, text);
+  refuse(inbound, code, text);
 }
 
 function routeAndAcknowledge(inbound: Inbound): undefined {

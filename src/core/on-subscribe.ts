@@ -26,31 +26,74 @@ type Codes = number[];
 
 export function onSubscribe(channel: Channel, packet: SubscribePacket): Wait {
   const codes = packet.filters.map(({ filter }) => filterRefusal(channel.zone, filter));
+  const { rights } = channel.core;
+  const { epoch } = rights;
   const asked = askAll(channel, packet, codes);
-  return asked === undefined
-    ? foldAndEnter(channel, packet, codes)
-    : asked.then(() => foldAndEnter(channel, packet, codes));
+  const folded =
+    asked === undefined
+      ? fold(channel, packet, codes)
+      : asked.then(() => fold(channel, packet, codes));
+  if (!(folded instanceof Promise)) return enter(channel, packet, codes, folded);
+  return folded.then((late) =>
+    // Whoever asks again what is subscribed to (recheck.ts) has not seen these yet.
+    rights.epoch === epoch ? enter(channel, packet, codes, late) : onSubscribe(channel, packet),
+  );
 }
 
-/** Access control, for all filters at once when some answers take time. */
+/** Of one SUBSCRIBE that are under way at once: a packet can have 100 000 filters, and others want answers, too. */
+const questionsMax = 16;
+
+/** Access control, for several filters at once when answers take time. */
 function askAll(channel: Channel, packet: SubscribePacket, codes: Codes): Wait {
-  let wait: Wait;
-  packet.filters.forEach(({ filter }, i) => {
-    if (codes[i] !== Reason.success) return;
-    const settle = (isAllowed: boolean): void => {
-      if (isAllowed) return;
-      codes[i] = Reason.notAuthorized;
-      channel.core.log.info('subscribe.denied', { clientId: channel.publisher.clientId, filter });
-    };
-    const allowed = askAccess(channel, 'subscribe', parseFilter(filter).filter);
-    if (typeof allowed === 'boolean') settle(allowed);
-    else wait = bothWaits(wait, allowed.then(settle));
-  });
-  return wait;
+  for (let i = 0; i < codes.length; i++) {
+    const wait = askOne(channel, packet, codes, i);
+    if (wait !== undefined) return askRest(channel, packet, codes, i + 1, wait);
+  }
+  return undefined;
+}
+
+async function askRest(
+  channel: Channel,
+  packet: SubscribePacket,
+  codes: Codes,
+  from: number,
+  first: Promise<void>,
+): Promise<void> {
+  let waits = [first];
+  for (let i = from; i < codes.length; i++) {
+    const wait = askOne(channel, packet, codes, i);
+    if (wait !== undefined) waits.push(wait);
+    if (waits.length < questionsMax) continue;
+    await Promise.all(waits);
+    waits = [];
+    if (!channel.isClosed) continue;
+    // Nobody is asked for one that has left.
+    codes.fill(Reason.notAuthorized, i + 1);
+    return;
+  }
+  await Promise.all(waits);
+}
+
+function askOne(channel: Channel, packet: SubscribePacket, codes: Codes, i: number): Wait {
+  if (codes[i] !== Reason.success) return undefined;
+  const { filter } = packet.filters[i] as SubscribeFilter;
+  const settle = (isAllowed: boolean): void => {
+    if (isAllowed) return;
+    codes[i] = Reason.notAuthorized;
+    channel.core.log.info('subscribe.denied', { clientId: channel.publisher.clientId, filter });
+  };
+  const allowed = askAccess(channel, 'subscribe', parseFilter(filter).filter);
+  if (typeof allowed !== 'boolean') return allowed.then(settle);
+  settle(allowed);
+  return undefined;
 }
 
 /** The `client.subscribe` hook may change what is subscribed to, filter by filter. */
-function foldAndEnter(channel: Channel, packet: SubscribePacket, codes: Codes): Wait {
+function fold(
+  channel: Channel,
+  packet: SubscribePacket,
+  codes: Codes,
+): readonly SubscribeFilter[] | Promise<readonly SubscribeFilter[]> {
   const accepted = packet.filters.filter((_, i) => codes[i] === Reason.success);
   const folded = channel.core.hooks.fold(
     'client.subscribe',
@@ -58,10 +101,7 @@ function foldAndEnter(channel: Channel, packet: SubscribePacket, codes: Codes): 
     (call, filters) => call(channel.publisher, filters),
     (filters, answer) => (answer?.length === filters.length ? answer : filters),
   );
-  if (folded instanceof Promise) {
-    return folded.then((late) => enter(channel, packet, codes, late ?? accepted));
-  }
-  return enter(channel, packet, codes, folded ?? accepted);
+  return folded instanceof Promise ? folded.then((late) => late ?? accepted) : (folded ?? accepted);
 }
 
 function enter(
@@ -83,7 +123,10 @@ function enter(
       codes[i] = Reason.quotaExceeded;
       continue;
     }
-    const subscription = subscriptionOf(channel, wanted, subscriptionId);
+    const { filter: written } = packet.filters[i] as SubscribeFilter;
+    const plain = subscriptionOf(channel, wanted, subscriptionId);
+    const subscription =
+      written === wanted.filter ? plain : { ...plain, askedAs: parseFilter(written).filter };
     const one = enterFilter(channel.core, session, subscription);
     entered.push(one);
     codes[i] = subscription.qos;

@@ -370,3 +370,54 @@ for (const [what, finish] of [
     assert.equal(flusher.pressure.held.outboxes, 0);
   });
 }
+
+test('outbox that is held writes nothing until it is released, then all in order', async () => {
+  const { transport, outbox } = bench();
+  put(outbox, 'connack ');
+  outbox.hold();
+  await turn();
+  put(outbox, 'message ');
+  await turn();
+  assert.deepEqual(transport.writes, []);
+  assert.equal(outbox.isFlowing, false);
+  outbox.release();
+  assert.deepEqual(transport.writes, ['connack message ']);
+  put(outbox, 'more');
+  await turn();
+  assert.deepEqual(transport.writes, ['connack message ', 'more']);
+});
+
+test('outbox that is held is bounded, and tells of room when it is released', async () => {
+  const { outbox, room, flusher } = bench(10);
+  outbox.hold();
+  put(outbox, 'eight by');
+  await turn();
+  assert.equal(outbox.hasRoom(8), false);
+  assert.notEqual(flusher.pressure.held.outboxes, 0);
+  outbox.release();
+  assert.equal(room(), 1);
+  assert.equal(flusher.pressure.held.outboxes, 0);
+});
+
+test('outbox that ends while it is held says its last words', async () => {
+  const { transport, outbox } = bench();
+  put(outbox, 'connack ');
+  outbox.hold();
+  await turn();
+  put(outbox, 'disconnect');
+  outbox.end();
+  assert.deepEqual(transport.writes, ['connack disconnect']);
+  outbox.release();
+  await turn();
+  assert.deepEqual(transport.writes, ['connack disconnect']);
+});
+
+test('a transport that drains does not release an outbox that is held', async () => {
+  const { transport, outbox } = bench();
+  put(outbox, 'connack');
+  outbox.hold();
+  outbox.drained();
+  await turn();
+  assert.deepEqual(transport.writes, []);
+  assert.equal(outbox.bytes, 7);
+});

@@ -8,6 +8,9 @@ import type { Transport } from './ports.ts';
 
 /** Runs at least this long are not copied per receiver: all receivers share one piece of memory. */
 export const sharedPieceBytesMin: number = 8 * 1024;
+/** In place of the bytes that the transport has kept: it has none, and is to get none yet. */
+const heldBack = -1;
+
 /** The client's side of the outbox. */
 export interface OutboxOwner {
   /** There is room again after `hasRoom` had said no. */
@@ -137,7 +140,7 @@ export class Outbox implements Flushable {
   flush(): void {
     this.#isDirty = false;
     if (this.#isClosed || this.bytes === 0) return;
-    if (this.#lent > 0) {
+    if (this.#lent !== 0) {
       this.#countWaiting();
       return;
     }
@@ -177,8 +180,20 @@ export class Outbox implements Flushable {
     this.#owner.onFault(error);
   }
 
+  /** Nothing is written until `release`, neither what has been put in nor what will be. */
+  hold(): void {
+    if (this.#lent === 0) this.#lent = heldBack;
+  }
+
+  release(): void {
+    if (this.#lent !== heldBack) return;
+    this.#lent = 0;
+    this.drained();
+  }
+
   /** The transport is done with what it had kept. */
   drained(): void {
+    if (this.#lent === heldBack) return;
     this.bytes -= this.#lent;
     this.#lent = 0;
     this.#uncount();

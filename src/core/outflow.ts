@@ -84,7 +84,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   }
 
   deliver(message: Message, delivery: Delivery, isHandedOn: boolean): Wait {
-    const qos = this.#qosFor(message, delivery);
+    const qos = this.qosFor(message, delivery);
     if (qos === 0) {
       this.#deliverQos0(message, delivery);
       return undefined;
@@ -135,7 +135,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
     return this.window.inflight.get(packetId) === undefined && !journal.isFinishing(packetId);
   }
 
-  #qosFor(message: Message, delivery: Delivery): QoS {
+  qosFor(message: Message, delivery: Delivery): QoS {
     return qosOf(message, delivery, this.#zone.upgradeQos);
   }
 
@@ -143,7 +143,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   replay(message: Message, delivery: Delivery): void {
     const { link } = this;
     if (link === null) return;
-    const qos = this.#qosFor(message, delivery);
+    const qos = this.qosFor(message, delivery);
     if (qos > 0) this.#sendOrQueue(message, delivery, qos as 1 | 2, this.#put(message, delivery));
     else this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
   }
@@ -186,12 +186,12 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   }
 
   #dropQueued(queued: Queued, reason: DropReason): void {
-    this.#leftQueue(queued);
+    this.leftQueue(queued);
     this.drop(queued.message, reason);
   }
 
-  #leftQueue(queued: Queued): void {
-    if (this.#qosFor(queued.message, queued.delivery) === 0) this.#waitingQos0--;
+  leftQueue(queued: Queued): void {
+    if (this.qosFor(queued.message, queued.delivery) === 0) this.#waitingQos0--;
     this.#letGo(queued, queued.message);
   }
 
@@ -267,7 +267,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
     while (this.link === link && window.hasRoom) {
       const next = this.queue.peek();
       if (next === undefined || !link.hasRoom(next.message.roughBytes)) break;
-      if (!this.#maySend(next.seq, this.#qosFor(next.message, next.delivery))) break;
+      if (!this.#maySend(next.seq, this.qosFor(next.message, next.delivery))) break;
       this.#sendQueued(link, this.queue.shift() as Queued, nowMs);
     }
     if (link.isReplaying) link.goOnReplaying();
@@ -275,14 +275,14 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
 
   #sendQueued(link: Link, queued: Queued, nowMs: number): void {
     const { message, delivery, seq, receipt, mayBeSent } = queued;
-    const qos = this.#qosFor(message, delivery);
+    const qos = this.qosFor(message, delivery);
     // One that the client may have of QoS 2 has to be finished.
     if (message.isExpired(nowMs) && !(mayBeSent && qos === 2)) {
       this.#dropQueued(queued, 'expired'); // [MQTT-3.3.2-5]
     } else if (qos > 0) {
       this.#send(link, message, delivery, qos as 1 | 2, seq, receipt, mayBeSent);
     } else {
-      this.#leftQueue(queued);
+      this.leftQueue(queued);
       this.#account(link.sendPublish(message, delivery, 0, 0, false), message);
     }
   }
@@ -354,7 +354,7 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   /** Memory is short: what waits without a promise goes first. */
   shedQos0(): void {
     if (this.link !== null || this.#waitingQos0 === 0) return;
-    const isQos0 = (one: Queued): boolean => this.#qosFor(one.message, one.delivery) === 0;
+    const isQos0 = (one: Queued): boolean => this.qosFor(one.message, one.delivery) === 0;
     for (const queued of this.queue.extractHeld(isQos0)) this.#dropQueued(queued, 'queue_full');
   }
 
@@ -368,15 +368,15 @@ export class Outflow implements WindowOwner, BacklogOwner, JournalOwner {
   takeShared(wanted: (group: Regroup, mayBeSent: boolean, qos: QoS) => boolean): Queued[] {
     const taken = this.queue.extract(({ message, delivery, mayBeSent }) => {
       if (delivery.group === undefined || message.qos === 0) return false;
-      return wanted(delivery.group, mayBeSent, this.#qosFor(message, delivery));
+      return wanted(delivery.group, mayBeSent, this.qosFor(message, delivery));
     });
-    for (const queued of taken) this.#leftQueue(queued);
+    for (const queued of taken) this.leftQueue(queued);
     return taken;
   }
 
-  /** The same for those of QoS 1 that were sent and not acknowledged. */
-  takeUnacked(): Queued[] {
-    const unacked = this.window.takeShared();
+  /** Those of QoS 1 that were sent and not acknowledged. */
+  takeUnacked(wanted: (message: Message, delivery: Delivery) => boolean): Queued[] {
+    const unacked = this.window.takeUnacked(wanted);
     for (const entry of unacked) this.#letGo(entry, entry.message);
     return unacked;
   }

@@ -4,11 +4,25 @@
 
 import { topicNameFault } from '#topics/topic';
 import type { Hooks } from '#hooks/runner';
+import type { MessageRefusal } from '#hooks/table';
+import type { Watcher } from './filter-node.ts';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
 import type { Wait } from './ports.ts';
 import type { Retained } from './retained.ts';
 import type { Route, Router } from './router.ts';
+
+/** A hook has refused the message. */
+export class PublishRefused extends Error {
+  override readonly name = 'PublishRefused';
+  /** Of MQTT 5. */
+  readonly code: number;
+
+  constructor({ refuse, text }: MessageRefusal) {
+    super(text);
+    this.code = refuse;
+  }
+}
 
 export class Publishing {
   readonly #hooks: Hooks;
@@ -25,8 +39,14 @@ export class Publishing {
     this.#metrics = parts.metrics;
   }
 
-  /** The `message.publish` hook; `undefined`: somebody dropped the message. */
-  ask(message: Message): Message | undefined | Promise<Message | undefined> {
+  /**
+   * The `message.publish` hook; `undefined`: somebody dropped the message, sees to it himself, or refuses
+   * it, which `onRefused` is told before.
+   */
+  ask(
+    message: Message,
+    onRefused?: (refusal: MessageRefusal) => void,
+  ): Message | undefined | Promise<Message | undefined> {
     if (this.#hooks.lists['message.publish'] === null) return message;
     return this.#hooks.fold(
       'message.publish',
@@ -34,13 +54,18 @@ export class Publishing {
       (call, folded) => call(folded),
       (folded, answer) => {
         if (answer === undefined) return folded;
-        if (answer !== 'drop') {
-          if (answer.topic !== undefined) refuseBadTopic(answer.topic);
-          return folded.with(answer);
+        if (answer === 'taken') return undefined;
+        if (answer === 'drop') {
+          this.#metrics.add(Metric.messagesDropped);
+          this.#hooks.tell('message.dropped', folded, 'refused_by_hook', undefined);
+          return undefined;
         }
-        this.#metrics.add(Metric.messagesDropped);
-        this.#hooks.tell('message.dropped', folded, 'refused_by_hook', undefined);
-        return undefined;
+        if ('refuse' in answer) {
+          onRefused?.(answer);
+          return undefined;
+        }
+        if (answer.topic !== undefined) refuseBadTopic(answer.topic);
+        return folded.with(answer);
       },
     );
   }
@@ -51,6 +76,12 @@ export class Publishing {
     let fresh = this.#router.refresh(route);
     if (this.#hooks.lists['message.routed'] !== null) {
       this.#hooks.tell('message.routed', message.own(), fresh);
+      fresh = this.#router.refresh(fresh);
+    }
+    const { watchers } = fresh;
+    if (watchers.length > 0) {
+      message.own();
+      for (let i = 0; i < watchers.length; i++) (watchers[i] as Watcher)(message);
       fresh = this.#router.refresh(fresh);
     }
     const copies = this.#router.dispatch(message, fresh, this);
@@ -74,15 +105,21 @@ export class Publishing {
 
   /**
    * The whole way, for messages that no connection brought. Resolves when it is safe to confirm;
-   * `onAccepted` is called in the turn in which the message is accepted, or dropped by a hook.
+   * `onAccepted` is called in the turn in which the message is accepted, or a hook has had the last word.
+   * Rejects with PublishRefused where that was a no.
    */
   async publish(message: Message, onAccepted?: () => void): Promise<number> {
     refuseBadTopic(message.topic);
     this.#hooks.tell('message.received', message, false);
-    const asked = await this.ask(message);
+    const refusals: MessageRefusal[] = [];
+    const asked = await this.ask(message, (refusal) => refusals.push(refusal));
     const copies = asked === undefined ? 0 : this.accept(asked, this.#router.routeTo(asked.topic));
     const wait = asked === undefined ? undefined : this.wait;
     onAccepted?.();
+    for (const refusal of refusals) {
+      this.#hooks.tell('message.refused', message, refusal.refuse, refusal.text);
+      throw new PublishRefused(refusal);
+    }
     await wait;
     return copies;
   }

@@ -22,9 +22,18 @@ export class Replay {
   readonly #retained: Retained;
   readonly #filter: string;
   readonly #delivery: Delivery;
+  readonly #isWanted: ((message: Message) => boolean) | undefined;
   #from: string | undefined = '';
 
-  constructor(retained: Retained, subscribed: string, filter: string, delivery: Delivery) {
+  /** `isWanted`: those that the client is given; absent: all. */
+  constructor(
+    retained: Retained,
+    subscribed: string,
+    filter: string,
+    delivery: Delivery,
+    isWanted?: (message: Message) => boolean,
+  ) {
+    this.#isWanted = isWanted;
     this.subscribed = subscribed;
     this.#retained = retained;
     this.#filter = filter;
@@ -40,6 +49,7 @@ export class Replay {
     if (this.#from === undefined) return false;
     if (!this.canGoOn(target)) return true;
     this.#from = this.#retained.slice(this.#filter, this.#from, sliceNames, (message) => {
+      if (this.#isWanted?.(message) === false) return true;
       target.replay(message, this.#delivery);
       return this.canGoOn(target);
     });

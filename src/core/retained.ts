@@ -16,7 +16,12 @@ import { unpromised } from './wait.ts';
 const sweepSeconds = 60;
 const sweepNames = 300;
 
+/** `expiresAtMs`: Infinity where it is kept for ever. False ends the slice. */
+export type RetainedVisit = (message: Message, expiresAtMs: number) => boolean;
+
 export class Retained {
+  /** False: nothing of clients is kept or handed out; what there is stays. */
+  isOn = true;
   readonly #system = new NameTrie<Message>();
   readonly #settings: RetainerSettings;
   readonly #timers: TimerWheel;
@@ -60,11 +65,14 @@ export class Retained {
   /** Takes a message with the retain flag; one without payload removes [MQTT-3.3.1-6]. */
   put(message: Message): Wait {
     const { topic } = message;
-    if (message.payloadBytes === 0) return this.delete(topic, message.qos > 0);
+    if (message.payloadBytes === 0) {
+      return this.isOn ? this.delete(topic, message.qos > 0) : undefined;
+    }
     if (isSystemTopic(topic)) {
       this.#system.set(topic, message.compact());
       return undefined;
     }
+    if (!this.isOn) return undefined;
     const refusal = this.refusal(topic, message.payloadBytes);
     if (refusal !== undefined) {
       this.#onRefused(topic, refusal);
@@ -106,20 +114,26 @@ export class Retained {
    * Messages that match a filter now, a slice at a time: begin at `''`, go on from the answer, done
    * when it is undefined. A visit that answers false ends the slice behind its message.
    */
-  slice(
-    filter: string,
-    from: string,
-    namesMax: number,
-    visit: (message: Message) => boolean,
-  ): string | undefined {
+  slice(filter: string, from: string, namesMax: number, visit: RetainedVisit): string | undefined {
     // A filter that begins with a wildcard matches nothing that begins with `$` [MQTT-4.7.2-1].
     if (isSystemTopic(filter)) {
-      return this.#system.matchSlice(filter, from, namesMax, (_, message) => visit(message));
+      return this.#system.matchSlice(filter, from, namesMax, (_, message) =>
+        visit(message, Number.POSITIVE_INFINITY),
+      );
     }
+    if (!this.isOn) return undefined;
+    return this.#store.retained.slice(filter, from, namesMax, this.#unexpired(visit));
+  }
+
+  /** The same for all topics of clients, those included that no wildcard matches. */
+  sliceAll(from: string, namesMax: number, visit: RetainedVisit): string | undefined {
+    if (!this.isOn) return undefined;
+    return this.#store.retained.sliceAll(from, namesMax, this.#unexpired(visit));
+  }
+
+  #unexpired(visit: RetainedVisit): RetainedVisit {
     const { nowMs } = this.#timers;
-    return this.#store.retained.slice(filter, from, namesMax, (message, expiresAtMs) =>
-      expiresAtMs > nowMs ? visit(message) : true,
-    );
+    return (message, expiresAtMs) => (expiresAtMs > nowMs ? visit(message, expiresAtMs) : true);
   }
 
   #expiryOf(message: Message): number {

@@ -19,6 +19,8 @@ import {
   mergedOf,
   type RoutePeer,
   routePeersOf,
+  type Watcher,
+  watchersOf,
 } from './filter-node.ts';
 import type { FilterTable } from './filter-table.ts';
 import type { Message } from './message.ts';
@@ -36,9 +38,11 @@ export interface Route {
   groups: readonly SharedGroup[];
   /** Other workers with subscribers to this topic. */
   peers: readonly RoutePeer[];
+  /** Who sees what is published there. */
+  watchers: readonly Watcher[];
   /** Only the broker itself publishes there. */
   readonly isSystem: boolean;
-  /** All deliveries are plain and there are no groups; and clients may publish there. */
+  /** All deliveries are plain, there are no groups and no watchers; and clients may publish there. */
   isPlain: boolean;
   isStale: boolean;
   /** No longer in the cache, and therefore no longer told of changes. */
@@ -59,6 +63,7 @@ const mergedWeight = 16;
 const changesMax = 32;
 
 const noPeers: readonly RoutePeer[] = [];
+const nobody: readonly Watcher[] = [];
 
 export class Router {
   readonly filters: FilterTable;
@@ -73,6 +78,10 @@ export class Router {
     this.filters = filters;
     this.#onFault = onFault;
     filters.onChange = this.#onChanged;
+    // So far behind, a Route is built anew.
+    filters.onEveryChange = () => {
+      this.generation += changesMax + 1;
+    };
   }
 
   /** The Route of a topic as it came over the wire. `decode` is asked for one that is not known. */
@@ -172,6 +181,7 @@ export class Router {
       deliveries: [],
       groups: [],
       peers: noPeers,
+      watchers: nobody,
       isSystem: isSystemTopic(topic),
       isPlain: true,
       isStale: true,
@@ -215,7 +225,9 @@ export class Router {
     route.deliveries = isShared ? listOf(nodes[0] as FilterNode) : mergedOf(nodes);
     route.groups = groupsOf(nodes);
     route.peers = routePeersOf(nodes);
-    const isPlain = route.groups.length === 0 && route.deliveries.every((one) => one.isPlain);
+    route.watchers = watchersOf(nodes, this.filters.watchingAll);
+    const isAlone = route.groups.length + route.watchers.length === 0;
+    const isPlain = isAlone && route.deliveries.every((one) => one.isPlain);
     route.isPlain = isPlain && !route.isSystem;
     route.isStale = false;
     route.generation = this.generation;
@@ -224,6 +236,7 @@ export class Router {
     route.weight =
       route.groups.length +
       route.peers.length +
+      route.watchers.length +
       (isShared ? 0 : route.deliveries.length * mergedWeight);
     this.#weight += route.weight;
     if (this.#routes.size > routesMax || this.#weight > weightMax) this.#forgetOldest();

@@ -174,12 +174,14 @@ export class SendWindow {
     if (this.inflight.get(entry.packetId) === entry) this.#link?.sendPubrel(entry.packetId);
   }
 
-  /** Takes out QoS 1 messages of shared subscriptions. */
-  takeShared(): Queued[] {
+  /** Takes out QoS 1 messages. */
+  takeUnacked(wanted: (message: Message, delivery: Delivery) => boolean): Queued[] {
     const taken: Queued[] = [];
-    for (const { delivery, phase, packetId, seq, receipt, message } of this.inflight.inOrder()) {
-      if (delivery.group === undefined || phase !== Phase.awaitPuback || !message) continue;
-      this.inflight.delete(packetId);
+    for (const entry of this.inflight.inOrder()) {
+      const { delivery, phase, seq, receipt, message } = entry;
+      if (phase !== Phase.awaitPuback || !message || !wanted(message, delivery)) continue;
+      this.inflight.delete(entry.packetId);
+      if (entry.isOutstanding && this.#link !== null) this.#outstanding--;
       taken.push({ message, delivery, seq, receipt, mayBeSent: true });
     }
     return taken;

@@ -301,7 +301,7 @@ export class Session implements Subscriber, Releasing {
     const unsent = isMember
       ? this.out.takeShared((_, mayBeSent, qos) => !mayBeSent || qos < 2)
       : [];
-    return [...this.out.takeUnacked(), ...unsent];
+    return [...this.out.takeUnacked((_, { group }) => group !== undefined), ...unsent];
   }
 
   /** Those of one group that were never sent. */

@@ -78,6 +78,15 @@ export class Sessions {
     return { session, isPresent: false };
   }
 
+  /** The session that `open` would resume. Whoever is connected to it has to go. */
+  resumable(request: ClaimRequest): Session | undefined {
+    const present = this.#byId.get(request.clientId);
+    if (present === undefined || request.cleanStart || !isOwner(present, request)) return undefined;
+    present.link?.evict('conflict'); // [MQTT-3.1.4-3]
+    // Evicting may have ended it: a session of expiry 0 ends with its connection.
+    return this.#byId.get(request.clientId) === present ? present : undefined;
+  }
+
   #enter(session: Session): void {
     this.#byId.set(session.clientId, session);
     this.#stats.move('sessions', 1);

@@ -16,6 +16,7 @@ import {
 import type { ZoneSettings } from '#config/settings';
 import type { Channel } from './channel.ts';
 import type { Core } from './context.ts';
+import { retainedFilter } from './past-rights.ts';
 import type { Wait } from './ports.ts';
 import { Replay } from './replay.ts';
 import type { Session } from './session.ts';
@@ -100,12 +101,18 @@ function wantsRetained({ subscription, before }: Entered): boolean {
 
 /** The client has been told, or need not be: its retained messages, and everybody else. */
 export function announce(channel: Channel, entered: Entered): void {
-  const { hooks, retained, log } = channel.core;
+  const { core, publisher } = channel;
+  const { hooks, retained, log } = core;
   const { subscription, before, delivery } = entered;
-  const { filter, qos, routed } = subscription;
-  if (wantsRetained(entered)) channel.replay(new Replay(retained, filter, routed, delivery));
-  log.debug('client.subscribed', { clientId: channel.publisher.clientId, filter, qos });
-  hooks.tell('session.subscribed', channel.publisher, { filter, qos, isNew: before === undefined });
+  const { filter, qos, routed, noLocal, retainAsPublished, retainHandling } = subscription;
+  if (wantsRetained(entered)) {
+    const isWanted = retainedFilter(core, publisher);
+    channel.replay(new Replay(retained, filter, routed, delivery, isWanted));
+  }
+  log.debug('client.subscribed', { clientId: publisher.clientId, filter, qos });
+  const isNew = before === undefined;
+  const options = { qos, noLocal, retainAsPublished, retainHandling };
+  hooks.tell('session.subscribed', publisher, { filter, ...options, isNew });
 }
 
 /** The store failed. */

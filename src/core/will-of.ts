@@ -7,14 +7,13 @@ import type { StoredWill } from './store-port.ts';
 
 export function willOf(channel: Channel, will: Will, expirySeconds: number): StoredWill {
   const { willDelaySeconds = 0, ...properties } = will.properties;
-  const { clientId, username, address, port } = channel.publisher;
   return {
     topic: channel.mountpoint + will.topic,
     payload: will.payload,
     qos: will.qos,
     retain: will.retain,
     properties,
-    from: { clientId, username, address, port },
+    from: channel.publisher,
     // With no session to wait for, there is nothing to wait for.
     delaySeconds: Math.min(willDelaySeconds, expirySeconds),
     dueAtMs: undefined,

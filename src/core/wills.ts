@@ -81,8 +81,20 @@ export class Wills {
 
   /** The wills that another process left: those it had delayed, and those of clients it lost. */
   restore(isWanted?: (clientId: string) => boolean): number {
-    const { nowMs } = this.#timers;
+    return this.read(isWanted)();
+  }
+
+  /** The same in two steps: what is answered lets their time run, and says how many there are. */
+  read(isWanted?: (clientId: string) => boolean): () => number {
     const left = [...this.#store.all(isWanted)];
+    return () => {
+      this.#takeUp(left);
+      return left.length;
+    };
+  }
+
+  #takeUp(left: readonly (readonly [clientId: string, will: StoredWill])[]): void {
+    const { nowMs } = this.#timers;
     for (const [clientId, will] of left) {
       this.#kept.set(clientId, will);
       // Due to a clock that was set back it may seem to be later than it ever could be.
@@ -93,7 +105,6 @@ export class Wills {
       // Its time runs from here on, through however many crashes.
       else this.due(clientId, will, will.delaySeconds);
     }
-    return left.length;
   }
 
   #takePending(clientId: string): StoredWill | undefined {

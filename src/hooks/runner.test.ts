@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Hooks } from './runner.ts';
+import { VirtualClock } from '#base/clock';
+import { Hooks, type HookWish } from './runner.ts';
 import type { ClientInfo, HookName, MessageView } from './table.ts';
 import { hookNames } from './table.ts';
 
@@ -251,4 +252,120 @@ test('a folded hook that throws or rejects is skipped and reported', async () =>
 
 test('the list of hook names has each name once', () => {
   assert.equal(new Set(hookNames).size, hookNames.length);
+});
+
+test('an asked hook that does not answer in time denies, and what it says later is not heard', async () => {
+  const clock = new VirtualClock();
+  const failures: Failure[] = [];
+  const hooks = new Hooks((hook, owner, error) => failures.push({ hook, owner, error }), {
+    clock,
+    deadlineMs: 1000,
+  });
+  const gate = Promise.withResolvers<'allow'>();
+  hooks.on('client.check_acl', 'slow', () => gate.promise);
+  hooks.on('client.check_acl', 'next', () => assert.fail('asked after the denial'));
+  const answer = askAcl(hooks);
+  clock.advance(999);
+  await turn();
+  assert.deepEqual(failures, []);
+  clock.advance(1);
+  assert.equal(await answer, 'deny');
+  assert.deepEqual(
+    failures.map(({ owner, error }) => [owner, (error as Error).message]),
+    [['slow', 'Cannot wait for client.check_acl any longer: no answer within 1000 ms']],
+  );
+  gate.resolve('allow');
+  await turn();
+  assert.equal(failures.length, 1);
+});
+
+test('an asked hook that answers in time leaves no timer behind', async () => {
+  const clock = new VirtualClock();
+  const hooks = new Hooks(() => assert.fail('it failed'), { clock, deadlineMs: 1000 });
+  hooks.on('client.check_acl', 'quick', () => Promise.resolve('allow' as const));
+  assert.equal(await askAcl(hooks), 'allow');
+  await turn();
+  clock.advance(5000);
+  await turn();
+});
+
+test('an owner is replaced as a whole, and whoever watches sees one change', () => {
+  const { hooks } = hooksWithFailures();
+  const lists: (string[] | undefined)[] = [];
+  hooks.on('client.check_acl', 'file', () => 'ignore', -1);
+  hooks.on('client.check_acl', 'plugin', () => 'deny');
+  hooks.on('client.connected', 'plugin', () => {});
+  hooks.onChange = () =>
+    void lists.push(hooks.listeners('client.check_acl')?.map(({ owner }) => owner));
+  hooks.replace('plugin', [{ hook: 'client.check_acl', call: () => 'allow', priority: undefined }]);
+  assert.deepEqual(lists, [['plugin', 'file']]);
+  assert.equal(askAcl(hooks), 'allow');
+  assert.equal(hooks.has('client.connected'), false);
+});
+
+test('whoever counts failures is told the owner', () => {
+  const { hooks } = hooksWithFailures();
+  const owners: string[] = [];
+  hooks.onFailure = (owner) => void owners.push(owner);
+  hooks.on('client.connected', 'bad', () => {
+    throw new Error('broken');
+  });
+  hooks.tell('client.connected', client, 0);
+  assert.deepEqual(owners, ['bad']);
+});
+
+test('an owner that is replaced keeps its place among its equals', () => {
+  const { hooks } = hooksWithFailures();
+  for (const owner of ['first', 'second', 'third']) {
+    hooks.on('client.check_acl', owner, () => 'ignore');
+  }
+  const wish = (priority?: number): HookWish => {
+    return { hook: 'client.check_acl', call: () => 'ignore', priority };
+  };
+  const owners = () => hooks.listeners('client.check_acl')?.map(({ owner }) => owner);
+  hooks.replace('second', [wish(), wish()]);
+  assert.deepEqual(owners(), ['first', 'second', 'second', 'third']);
+  hooks.replace('second', [wish(-1)]);
+  assert.deepEqual(owners(), ['first', 'third', 'second']);
+  hooks.replace('second', [wish()]);
+  assert.deepEqual(owners(), ['first', 'third', 'second']);
+});
+
+test('an owner whose new listeners cannot be taken keeps the old ones', () => {
+  const { hooks } = hooksWithFailures();
+  hooks.on('client.check_acl', 'plugin', () => 'deny');
+  const call = (): 'allow' => 'allow';
+  const hook = 'client.check_acl';
+  const twice = [
+    { hook, call, priority: 0 },
+    { hook, call, priority: 1 },
+  ] as const;
+  assert.throws(() => hooks.replace('plugin', twice), /the same function is there already/);
+  const misspelt = { hook: 'client.check_alc' as 'client.check_acl', call, priority: 0 };
+  assert.throws(
+    () => hooks.replace('plugin', [misspelt]),
+    /Cannot hook "client.check_alc" for "plugin": expected one of /,
+  );
+  assert.throws(() => hooks.on(misspelt.hook, 'plugin', call), /expected one of /);
+  assert.equal(askAcl(hooks), 'deny');
+});
+
+test('a folded hook that does not answer in time is skipped and reported', async () => {
+  const failures: string[] = [];
+  const clock = new VirtualClock();
+  const hooks = new Hooks((hook, owner) => void failures.push(`${owner} ${hook}`), {
+    clock,
+    deadlineMs: 100,
+  });
+  hooks.on('message.publish', 'slow', () => new Promise(() => undefined));
+  hooks.on('message.publish', 'good', () => undefined);
+  const folded = hooks.fold(
+    'message.publish',
+    'as it was',
+    (call) => call(message),
+    (value) => value,
+  );
+  clock.advance(100);
+  assert.equal(await folded, 'as it was');
+  assert.deepEqual(failures, ['slow message.publish']);
 });

@@ -2,6 +2,8 @@
 // priority in order of registration, decided when a listener registers; a chain stays in the current
 // tick until a listener returns a promise; a hook that nobody uses is `null`: one comparison.
 
+import type { Clock } from '#base/clock';
+import { checkedAnswer } from './answer-shapes.ts';
 import {
   type AskedHook,
   type HookName,
@@ -15,12 +17,26 @@ export interface HookEntry<K extends HookName> {
   readonly priority: number;
   readonly call: HookTable[K];
 }
+type AnyEntry = HookEntry<HookName>;
 type Lists = { [K in HookName]: readonly HookEntry<K>[] | null };
 type Settled<K extends HookName> = Awaited<ReturnType<HookTable[K]>>;
 type Told<K extends HookName> = Parameters<HookTable[K]>;
 
 /** Told when a listener throws or rejects: the broker goes on, the owner is named. */
 export type HookFailed = (hook: HookName, owner: string, error: unknown) => void;
+
+/** How long somebody who is asked may take; then he has said no. */
+export interface Patience {
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+}
+
+/** A listener that is not there yet; see `replace`. */
+export interface HookWish {
+  readonly hook: HookName;
+  readonly call: HookTable[HookName];
+  readonly priority: number | undefined;
+}
 
 export class Hooks {
   /**
@@ -31,22 +47,23 @@ export class Hooks {
     hookNames.map((hook) => [hook, null]),
   ) as unknown as Lists;
   readonly #failed: HookFailed;
+  readonly #patience: Patience | undefined;
+  /** Told besides `failed`, by whom the owner is known. */
+  onFailure: (owner: string) => void = () => {};
   /** Called after every change, so that the data path can keep what it derives from the lists. */
   onChange: () => void = () => {};
 
-  constructor(failed: HookFailed) {
-    this.#failed = failed;
+  /** Without `patience` an answer may take as long as it likes. */
+  constructor(failed: HookFailed, patience?: Patience) {
+    this.#failed = (hook, owner, error) => {
+      failed(hook, owner, error);
+      this.onFailure(owner);
+    };
+    this.#patience = patience;
   }
 
   on<K extends HookName>(hook: K, owner: string, call: HookTable[K], priority = 0): void {
-    const before = this.listeners(hook) ?? [];
-    if (before.some((entry) => entry.call === call)) {
-      throw new TypeError(
-        `Cannot hook "${hook}" for "${owner}": the same function is there already`,
-      );
-    }
-    const after = [...before, { owner, priority, call }].sort((a, b) => b.priority - a.priority);
-    (this.lists as Record<HookName, unknown>)[hook] = after;
+    this.#put(hook, this.#with(hook, owner, this.listeners(hook) ?? [], { hook, call, priority }));
     this.onChange();
   }
 
@@ -58,6 +75,53 @@ export class Hooks {
       lists[hook] = left.length === 0 ? null : left;
     }
     this.onChange();
+  }
+
+  /** Everything of an owner gives way to these at once: nobody finds the chain without him. */
+  replace(owner: string, wishes: readonly HookWish[]): void {
+    const unknown = wishes.find(({ hook }) => !Object.hasOwn(this.lists, hook));
+    if (unknown !== undefined) throw noSuchHook(unknown.hook, owner);
+    // All lists first: one that cannot be made leaves everything as it is.
+    const fresh = hookNames.map((hook) => [hook, this.#replaced(hook, owner, wishes)] as const);
+    for (const [hook, list] of fresh) this.#put(hook, list);
+    this.onChange();
+  }
+
+  #replaced(hook: HookName, owner: string, wishes: readonly HookWish[]): readonly AnyEntry[] {
+    const before: readonly AnyEntry[] = this.listeners(hook) ?? [];
+    let after: readonly AnyEntry[] = before.filter((entry) => entry.owner !== owner);
+    for (const wish of wishes) {
+      if (wish.hook === hook) after = this.#with(hook, owner, after, wish);
+    }
+    // Among its equals it keeps the place that it had: a chain has the same order after a reload.
+    const placeOf = (entry: AnyEntry): number => {
+      if (entry.owner !== owner) return before.indexOf(entry);
+      const place = before.findIndex(
+        (one) => one.owner === owner && one.priority === entry.priority,
+      );
+      return place < 0 ? before.length : place;
+    };
+    return after.toSorted((a, b) => b.priority - a.priority || placeOf(a) - placeOf(b));
+  }
+
+  /** Behind its equals. */
+  #with(
+    hook: HookName,
+    owner: string,
+    list: readonly AnyEntry[],
+    { call, priority = 0 }: HookWish,
+  ): readonly AnyEntry[] {
+    if (!Object.hasOwn(this.lists, hook)) throw noSuchHook(hook, owner);
+    if (list.some((entry) => entry.call === call)) {
+      throw new TypeError(
+        `Cannot hook "${hook}" for "${owner}": the same function is there already`,
+      );
+    }
+    return [...list, { owner, priority, call }].sort((a, b) => b.priority - a.priority);
+  }
+
+  #put(hook: HookName, list: readonly AnyEntry[]): void {
+    (this.lists as Record<HookName, unknown>)[hook] = list.length === 0 ? null : list;
   }
 
   listeners<K extends HookName>(hook: K): readonly HookEntry<K>[] | null {
@@ -108,7 +172,8 @@ export class Hooks {
       try {
         const answer = (call as (...args: Told<K>) => unknown)(...asked);
         if (answer instanceof Promise) {
-          return answer.then(
+          const checked = answer.then((late: unknown) => checkedAnswer(hook, late));
+          return this.#inTime(hook, checked).then(
             (late) =>
               late === 'ignore'
                 ? this.#askFrom(hook, list, i + 1, denial, asked)
@@ -119,13 +184,24 @@ export class Hooks {
             },
           );
         }
-        if (answer !== 'ignore') return answer as Settled<K>;
+        if (checkedAnswer(hook, answer) !== 'ignore') return answer as Settled<K>;
       } catch (error) {
         this.#failed(hook, owner, error);
         return denial;
       }
     }
     return 'ignore';
+  }
+
+  #inTime(hook: HookName, answer: Promise<unknown>): Promise<unknown> {
+    if (this.#patience === undefined) return answer;
+    const { clock, deadlineMs } = this.#patience;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const timer = clock.setTimer(deadlineMs, () =>
+      reject(new Error(`Cannot wait for ${hook} any longer: no answer within ${deadlineMs} ms`)),
+    );
+    answer.then(resolve, reject).finally(() => timer.cancel());
+    return promise;
   }
 
   /** The same for whoever explains: with the owner of the listener that decided. Costs a promise. */
@@ -136,8 +212,10 @@ export class Hooks {
   ): Promise<{ answer: Settled<K> | 'ignore'; owner: string | undefined }> {
     for (const { owner, call } of this.listeners(hook) ?? []) {
       try {
-        const answer: unknown = await (call as (...args: Told<K>) => unknown)(...asked);
-        if (answer !== 'ignore') return { answer: answer as Settled<K>, owner };
+        const given = (call as (...args: Told<K>) => unknown)(...asked);
+        const answer = given instanceof Promise ? await this.#inTime(hook, given) : given;
+        if (checkedAnswer(hook, answer) !== 'ignore')
+          return { answer: answer as Settled<K>, owner };
       } catch (error) {
         this.#failed(hook, owner, error);
         return { answer: denial, owner };
@@ -149,7 +227,7 @@ export class Hooks {
   /**
    * Hands a value down the chain. `step` calls one listener with the value so far; `merge` takes its
    * answer in and says what the value is now, or `undefined` to end the chain there (dropped).
-   * A listener that throws is skipped: the value goes on as it was.
+   * A listener that throws, or does not answer in time, is skipped: the value goes on as it was.
    */
   fold<K extends 'client.subscribe' | 'client.unsubscribe' | 'message.publish', V>(
     hook: K,
@@ -175,7 +253,7 @@ export class Hooks {
       try {
         const answer: unknown = step(call, folded);
         if (answer instanceof Promise) {
-          return answer.then(
+          return this.#inTime(hook, answer).then(
             (late) => this.#foldOn(hook, list, i, folded, late as Settled<K>, step, merge),
             (error: unknown) => {
               this.#failed(hook, owner, error);
@@ -216,4 +294,9 @@ export class Hooks {
   report(hook: HookName, owner: string, error: unknown): void {
     this.#failed(hook, owner, error);
   }
+}
+
+function noSuchHook(hook: string, owner: string): TypeError {
+  const known = hookNames.join(', ');
+  return new TypeError(`Cannot hook "${hook}" for "${owner}": expected one of ${known}`);
 }

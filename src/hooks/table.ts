@@ -22,7 +22,19 @@ export interface ClientInfo {
   readonly isSuperuser: boolean;
   readonly isAnonymous: boolean;
   readonly connectedAtMs: number;
+  /** Of the listener's socket and of the client's certificate; absent where nobody is connected. */
+  readonly localAddress?: string;
+  readonly localPort?: number;
+  readonly commonName?: string | undefined;
+  readonly distinguishedName?: string | undefined;
+  /** When its right to be connected ends, and the connection with it; undefined: never. */
+  readonly expiresAtMs?: number | undefined;
+  /** What the plugin that let it in keeps with it. */
+  readonly grant?: ClientGrant | undefined;
 }
+
+/** Plain data by the name of the plugin that it belongs to; nobody else reads it. */
+export type ClientGrant = Readonly<Record<string, unknown>>;
 
 /** What a client showed when it connected. Held only while authentication runs. */
 export interface Credentials {
@@ -42,8 +54,23 @@ export interface Credentials {
 
 /** `reasonCode` is an MQTT 5 code; CONNACKs of older versions get its nearest relative. */
 export type AuthVerdict =
-  | { readonly allow: true; readonly isSuperuser?: boolean; readonly mountpoint?: string }
-  | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
+  | {
+      readonly allow: true;
+      readonly isSuperuser?: boolean;
+      readonly mountpoint?: string;
+      readonly username?: ProvenName;
+      readonly expiresAtMs?: number;
+      readonly grant?: ClientGrant;
+    }
+  | {
+      readonly allow: false;
+      readonly reasonCode: number;
+      readonly text?: string;
+      readonly username?: ProvenName;
+    };
+
+/** Who the client is, in place of what CONNECT says, which may be a secret; null: it has no name. */
+export type ProvenName = string | null;
 
 /** One AUTH (or CONNECT) of an enhanced authentication; `exchange` is new for every exchange. */
 export interface AuthStep {
@@ -65,6 +92,12 @@ export type AuthAnswer =
     }
   | { readonly allow: false; readonly reasonCode: number; readonly text?: string };
 
+/** unavailable: no, because nobody could tell; asked again the next time, where a `deny` is remembered. */
+export type AclAnswer = 'allow' | 'deny' | 'ignore' | 'unavailable';
+
+/** Who published a message, as it was then. */
+export type PastPublisher = Pick<ClientInfo, 'clientId' | 'username' | 'address'>;
+
 /** By what a client can be banned. */
 export interface BanSubject {
   readonly clientId: string;
@@ -83,6 +116,13 @@ export interface MessageView {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly timestampMs: number;
+  /** Where its publisher was connected from; '' and 0 for one inside of the broker. */
+  readonly address?: string;
+  readonly port?: number;
+  /** How many rules have published it, one after the other; see WorkerContext.publish. */
+  readonly hops?: number;
+  /** What `topic` begins with because of its client, and the client did not write. Known where it came in. */
+  readonly mountpoint?: string | undefined;
 }
 /** What a folding hook may change; everything else stays. */
 export interface MessageChange {
@@ -91,6 +131,17 @@ export interface MessageChange {
   readonly qos?: QoS;
   readonly retain?: boolean;
   readonly properties?: Properties;
+}
+
+/** Not accepted: the client is told this MQTT 5 code where its version has a word for it. */
+export interface MessageRefusal {
+  readonly refuse: number;
+  readonly text: string;
+  /**
+   * The message should have been accepted, and could not be: a client that cannot be told so loses its
+   * connection, and sends it again.
+   */
+  readonly isFault?: boolean;
 }
 
 export type DropReason =
@@ -103,11 +154,15 @@ export type DropReason =
   | 'qos0_offline'
   | 'session_ended'
   | 'refused_by_hook'
-  | 'store_failed';
+  | 'store_failed'
+  | 'not_authorized';
 
 export interface SubscriptionView {
   readonly filter: string;
   readonly qos: QoS;
+  readonly noLocal: boolean;
+  readonly retainAsPublished: boolean;
+  readonly retainHandling: 0 | 1 | 2;
   readonly isNew: boolean;
 }
 
@@ -136,7 +191,18 @@ export interface HookTable {
     client: ClientInfo,
     action: 'publish' | 'subscribe',
     topic: string,
-  ) => Answer<'allow' | 'deny' | 'ignore'>;
+  ) => Answer<AclAnswer>;
+  /**
+   * Whether who published a retained message could still do so: asked, with `acl.recheck`, before a new
+   * subscriber is given it. Whoever hooks `client.check_acl` and can tell at once hooks this too, by the
+   * same owner, and answers as it would there ('allow' included: where all ignore, acl_nomatch decides).
+   * They are asked in the order of `client.check_acl`; one that does not hook this cannot be asked, and
+   * the message is handed out. `topic` is without mountpoint.
+   */
+  'message.check_retained': (
+    publisher: PastPublisher,
+    topic: string,
+  ) => Exclude<AclAnswer, 'unavailable'>;
 
   // folded: `undefined` leaves the value as it is
   'client.subscribe': (
@@ -147,7 +213,10 @@ export interface HookTable {
     client: ClientInfo,
     filters: readonly string[],
   ) => Answer<readonly string[] | undefined>;
-  'message.publish': (message: MessageView) => Answer<MessageChange | 'drop' | undefined>;
+  /** taken: the listener will see to it, and whoever sent it is told that it was accepted. */
+  'message.publish': (
+    message: MessageView,
+  ) => Answer<MessageChange | MessageRefusal | 'drop' | 'taken' | undefined>;
   /** Runs inside the delivery of every single copy, therefore never asynchronous. */
   'message.deliver': (
     client: ClientInfo,
@@ -194,7 +263,8 @@ export type AskedHook =
   | 'client.check_ban'
   | 'client.authenticate'
   | 'client.enhanced_auth'
-  | 'client.check_acl';
+  | 'client.check_acl'
+  | 'message.check_retained';
 
 export const hookNames: readonly HookName[] = [
   'tls_handshake.psk_lookup',
@@ -202,6 +272,7 @@ export const hookNames: readonly HookName[] = [
   'client.authenticate',
   'client.enhanced_auth',
   'client.check_acl',
+  'message.check_retained',
   'client.subscribe',
   'client.unsubscribe',
   'message.publish',

@@ -158,7 +158,7 @@ export class Api implements AsyncDisposable {
       url: request.raw.url ?? '',
       body: request.body,
     });
-    const params = checkParams(operation.params, raw);
+    const params = checkParams(operation.params, raw, operation.wrongParams);
     const address = addressOf(request);
     const caller: Caller = { name, address, port: owner, signal: ended.signal };
     const result = await operation.run(params, caller);

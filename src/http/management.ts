@@ -2,21 +2,20 @@
 // when the node runs, stopped before it stops.
 
 import type { ListenerReport } from '#net/listener';
-import { Catalogue } from '#admin/catalogue';
+import { ConfigStore } from '#admin/config-store';
 import { openControlSocket } from '#admin/control-socket';
+import { liveKeys } from '#admin/live-keys';
 import { allOperations } from '#admin/operations';
-import type { AdminParts, DashboardSwitch } from '#admin/parts';
+import type { AdminParts } from '#admin/parts';
 import { Api } from './api.ts';
 import type { HttpPorts } from './http-ports.ts';
 
-export type ManagementParts = Omit<AdminParts, 'catalogue' | 'httpListeners' | 'dashboard'> & {
+export type ManagementParts = Omit<AdminParts, 'httpListeners'> & {
   /** Open already; they are closed by whoever opened them. */
   readonly doors: HttpPorts;
 };
 
 export interface Management extends AsyncDisposable {
-  /** Plugins add their operations to it. */
-  readonly catalogue: Catalogue;
   readonly parts: AdminParts;
 }
 
@@ -24,15 +23,14 @@ const ownName = 'broker_management';
 const askMsMax = 1000;
 
 export async function startManagement({ doors, ...given }: ManagementParts): Promise<Management> {
-  const { settings, services, node } = given;
-  const catalogue = new Catalogue();
+  const { settings, services, node, catalogue } = given;
   const parts: AdminParts = {
     ...given,
-    catalogue,
     httpListeners: (): readonly ListenerReport[] => doors.reports(),
-    dashboard: dashboardSwitch(doors, given),
   };
-  catalogue.add(ownName, allOperations(parts));
+  const configs = new ConfigStore(parts, liveKeys(parts));
+  given.plugins.useConfigs(configs);
+  catalogue.add(ownName, allOperations(parts, configs));
   const { clock, log: root } = given;
   const { dataDir, name } = settings.node;
   const log = root.child({ part: 'http' });
@@ -43,30 +41,17 @@ export async function startManagement({ doors, ...given }: ManagementParts): Pro
     return missing.length === 0;
   });
   services.start(parts);
-  const control = await openControlSocket({ catalogue, dataDir, node: name, clock, log: root });
+  const ownerOf = (word: string): Promise<string | undefined> => given.plugins.ownerOf(word);
+  const said = { catalogue, node: name, log: root, ownerOf };
+  const control = await openControlSocket({ ...said, dataDir, clock });
   doors.serve((owner, request, response) => api.serve(owner, request, response), isReady);
   return {
-    catalogue,
     parts,
     async [Symbol.asyncDispose]() {
       doors.serve(undefined);
       await api[Symbol.asyncDispose]();
       await control[Symbol.asyncDispose]();
     },
-  };
-}
-
-function dashboardSwitch(
-  doors: HttpPorts,
-  { settings, services }: Pick<AdminParts, 'settings' | 'services'>,
-): DashboardSwitch | undefined {
-  if (settings.dashboard.listeners.length === 0) return undefined;
-  return {
-    get isActive() {
-      return doors.isOpen('dashboard');
-    },
-    start: () => doors.open('dashboard', { shutIn: services.users.hasShippedPassword }),
-    stop: () => doors.close('dashboard'),
   };
 }
 

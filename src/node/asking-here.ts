@@ -2,17 +2,27 @@
 
 import { describeError } from '#base/errors';
 import type { Gathered } from '#base/gather';
+import { unanswered } from './asking.ts';
 import type { Upheld, WorkersFace } from './node-face.ts';
-import { type Place, type ReportListener, ReportListeners, type ReportName } from './place.ts';
+import {
+  type Place,
+  type Question,
+  type ReportListener,
+  ReportListeners,
+  type ReportName,
+} from './place.ts';
 import { type VerbAnswer, type VerbArgs, type VerbName, type Verbs, verbsOf } from './verbs.ts';
 
 export class AskingHere implements WorkersFace {
   readonly #verbs: Verbs;
   readonly #listeners = new ReportListeners();
+  #answer: Question = unanswered;
 
-  constructor(place: Omit<Place, 'report'>) {
+  constructor(place: Omit<Place, 'report' | 'ask' | 'index'>) {
     this.#verbs = verbsOf({
       ...place,
+      index: 0,
+      ask: (plugin, question, args) => this.#answer(plugin, question, args),
       report: (name, value) => this.#listeners.tell(name, value, 0),
     });
   }
@@ -41,8 +51,12 @@ export class AskingHere implements WorkersFace {
     }
   }
 
-  async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void> {
-    await this.anywhere(verb, typeof args === 'function' ? args() : args);
+  async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<readonly VerbAnswer<V>[]> {
+    return [await this.anywhere(verb, typeof args === 'function' ? args() : args)];
+  }
+
+  onQuestion(answer: Question): void {
+    this.#answer = answer;
   }
 
   onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void {

@@ -5,7 +5,13 @@ import { CallError, type Calls } from '#base/calls';
 import type { Clock } from '#base/clock';
 import { gather, type Gathered } from '#base/gather';
 import type { Upheld, WorkersFace } from './node-face.ts';
-import { type ReportListener, ReportListeners, type ReportName, type Reports } from './place.ts';
+import {
+  type Question,
+  type ReportListener,
+  ReportListeners,
+  type ReportName,
+  type Reports,
+} from './place.ts';
 import type { VerbAnswer, VerbArgs, VerbName } from './verbs.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
@@ -27,8 +33,9 @@ const answerMsMax = 10_000;
 
 export class Asking implements WorkersFace {
   readonly #parts: AskingParts;
-  readonly #upheld = new Map<VerbName, () => readonly unknown[]>();
+  readonly #upheld = new Map<VerbName, { argsNow: () => readonly unknown[]; deadlineMs: number }>();
   readonly #listeners = new ReportListeners();
+  #answer: Question = unanswered;
 
   constructor(parts: AskingParts) {
     this.#parts = parts;
@@ -44,12 +51,16 @@ export class Asking implements WorkersFace {
     return asked && ask(asked, verb, args, answerMsMax);
   }
 
-  async anywhere<V extends VerbName>(verb: V, args: VerbArgs<V>): Promise<VerbAnswer<V>> {
+  async anywhere<V extends VerbName>(
+    verb: V,
+    args: VerbArgs<V>,
+    deadlineMs: number = answerMsMax,
+  ): Promise<VerbAnswer<V>> {
     const asked = this.#parts.workers().find(({ isUp }) => isUp);
     if (asked === undefined) {
       throw new CallError('call_closed', `Cannot ask for ${verb}: no worker is up`);
     }
-    return ask(asked, verb, args, answerMsMax);
+    return ask(asked, verb, args, deadlineMs);
   }
 
   everywhere<V extends VerbName>(
@@ -66,21 +77,37 @@ export class Asking implements WorkersFace {
     );
   }
 
-  async uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void> {
+  async uphold<V extends VerbName>(
+    verb: V,
+    args: Upheld<V>,
+    deadlineMs: number = answerMsMax,
+  ): Promise<readonly VerbAnswer<V>[]> {
     const argsNow = typeof args === 'function' ? args : () => args;
-    this.#upheld.set(verb, argsNow);
+    this.#upheld.set(verb, { argsNow, deadlineMs });
     // One that is down is told before it lets anybody in, and so is the successor of one that dies now.
     const up = this.#parts.workers().filter(({ isUp }) => isUp);
-    await Promise.all(
-      up.map((asked) => ask(asked, verb, argsNow(), answerMsMax).catch(passIfClosed)),
+    const answers = await Promise.all(
+      up.map((asked) =>
+        ask(asked, verb, argsNow(), deadlineMs).then((answer) => [answer], passIfClosed),
+      ),
     );
+    return answers.flat() as VerbAnswer<V>[];
   }
 
   /** A worker is about to listen. */
   async prepare(asked: Asked): Promise<void> {
-    for (const [verb, argsNow] of this.#upheld) {
-      await ask(asked, verb, argsNow() as never, answerMsMax);
+    for (const [verb, { argsNow, deadlineMs }] of this.#upheld) {
+      await ask(asked, verb, argsNow() as never, deadlineMs);
     }
+  }
+
+  onQuestion(answer: Question): void {
+    this.#answer = answer;
+  }
+
+  /** The worker part of a plugin asks. */
+  asked(plugin: string, question: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#answer(plugin, question, args);
   }
 
   onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void {
@@ -92,8 +119,14 @@ export class Asking implements WorkersFace {
   }
 }
 
-function passIfClosed(error: unknown): void {
+/** Nobody answers before there are plugins. */
+export const unanswered: Question = async (plugin) => {
+  throw new TypeError(`Cannot ask ${plugin}: there is no plugin host`);
+};
+
+function passIfClosed(error: unknown): [] {
   if (!(error instanceof CallError && error.code === 'call_closed')) throw error;
+  return [];
 }
 
 function ask<V extends VerbName>(

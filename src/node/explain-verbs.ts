@@ -4,10 +4,9 @@
 
 import type { QoS } from '#wire/packet';
 import { Reason, reasonText } from '#wire/reason-codes';
-import { topicNameFault } from '#topics/topic';
+import { parseFilter, topicNameFault } from '#topics/topic';
 import type { ZoneSettings } from '#config/settings';
 import type { ClientInfo } from '#hooks/table';
-import { type AccessAction, type AccessReason, explainAccess } from '#core/access';
 import type { Broker } from '#core/broker';
 import { groupsOf } from '#core/filter-node';
 import { foresee, foreseeMember, matchesOf, type Receiver } from '#core/foresee';
@@ -15,6 +14,8 @@ import { Message } from '#core/message';
 import { publishFault } from '#core/on-publish';
 import type { Session } from '#core/session';
 import { filterRefusal, isOverQuota, subscriptionOf } from '#core/subscribing';
+import { Rewriter } from '#modules/rewrite';
+import { type AccessFound, accessFound, type AccessPlace, knownClient } from './access-found.ts';
 
 /** A client that would publish or subscribe. */
 export interface Asker {
@@ -41,9 +42,9 @@ export interface GroupChoice {
 }
 
 export interface PublishPlan {
-  /** With mountpoint: where it goes. */
+  /** With mountpoint, as module.rewrite leaves it: where it goes. */
   readonly topic: string;
-  readonly access: AccessReason;
+  readonly access: AccessFound;
   /** Why it is refused before anybody is asked. */
   readonly refusal: string | undefined;
   /** Whoever may change or drop it on its way: owners of `message.publish` hooks. */
@@ -64,9 +65,9 @@ export interface RouteShare {
 export interface SubscribePlan {
   readonly filter: string;
   readonly group: string | undefined;
-  /** With mountpoint. */
+  /** With mountpoint, as module.rewrite leaves it. */
   readonly routed: string;
-  readonly access: AccessReason;
+  readonly access: AccessFound;
   readonly refusal: string | undefined;
   readonly qos: QoS;
   /** Replaces one that the session has. */
@@ -100,8 +101,16 @@ export type ExplainVerbs = {
 const retainedMax = 10_000;
 const retainedSlice = 1000;
 
-export function explainVerbs({ broker }: { readonly broker: Broker }): ExplainVerbs {
+interface ExplainPlace extends AccessPlace {
+  /** By the rules of module.rewrite: a hook that can be asked without consequences. */
+  readonly rewriter: Rewriter;
+}
+
+export function explainVerbs(given: AccessPlace): ExplainVerbs {
+  const { broker } = given;
   const { core } = broker;
+  const rewriter = new Rewriter(core.settings.modules.rewriteRules);
+  const place: ExplainPlace = { ...given, rewriter };
   return {
     explainAsker: (clientId) => {
       const session = core.sessions.find(clientId);
@@ -109,7 +118,7 @@ export function explainVerbs({ broker }: { readonly broker: Broker }): ExplainVe
       const client = session.out.client ?? clientOf(session);
       return { client, state: session.isConnected ? 'connected' : 'session' };
     },
-    explainPublish: (client, publish) => publishPlan(broker, client, publish),
+    explainPublish: (client, publish) => publishPlan(place, client, publish),
     explainRoute: (from, publish, groups, rowsMax) => {
       const message = supposedMessage(broker, from, publish);
       const found = matchesOf(core.filters.match(message.topic));
@@ -123,22 +132,24 @@ export function explainVerbs({ broker }: { readonly broker: Broker }): ExplainVe
       const receivers = found.slice(0, rowsMax).map((match) => foresee(match, message));
       return { count: found.length, receivers, members };
     },
-    explainSubscribe: (client, filter, qos) => subscribePlan(broker, client, filter, qos),
+    explainSubscribe: (client, filter, qos) => subscribePlan(place, client, filter, qos),
   };
 }
 
 async function publishPlan(
-  broker: Broker,
+  place: ExplainPlace,
   asker: ClientInfo,
   publish: SupposedPublish,
 ): Promise<PublishPlan> {
+  const { broker } = place;
   const { filters, retained, hooks } = broker.core;
-  const client = known(broker, asker);
+  const client = knownClient(broker, asker);
   const zone = zoneOf(broker, client);
-  const topic = client.mountpoint + publish.topic;
-  const fault = topicNameFault(publish.topic) ?? topicNameFault(topic);
+  const mounted = client.mountpoint + publish.topic;
+  const fault = topicNameFault(publish.topic) ?? topicNameFault(mounted);
+  const topic = fault === undefined ? place.rewriter.topicOf(mounted) : mounted;
   const refusal = fault ?? publishFault(zone, publish, publish.topic)?.message;
-  const access = await accessOf(broker, zone, client, 'publish', publish.topic);
+  const access = await accessFound(place, client, 'publish', publish.topic);
   const keeping = publish.retain ? retained.refusal(topic, publish.payloadBytes) : undefined;
   const message = supposedMessage(broker, client.clientId, { ...publish, topic });
   return {
@@ -168,28 +179,30 @@ function retentionOf(
 }
 
 async function subscribePlan(
-  broker: Broker,
+  place: ExplainPlace,
   asker: ClientInfo,
   filter: string,
   qos: QoS,
 ): Promise<SubscribePlan> {
+  const { broker } = place;
   const { sessions, hooks } = broker.core;
-  const client = known(broker, asker);
+  const client = knownClient(broker, asker);
   const zone = zoneOf(broker, client);
   const session = sessions.find(client.clientId);
   const wanted = {
-    filter,
+    filter: place.rewriter.filterOf(filter, client.mountpoint),
     qos,
     noLocal: false,
     retainAsPublished: false,
     retainHandling: 0,
   } as const;
-  const place = { zone, mountpoint: client.mountpoint, isV5: client.version === 5 };
-  const subscription = subscriptionOf(place, wanted, undefined);
+  const seat = { zone, mountpoint: client.mountpoint, isV5: client.version === 5 };
+  const subscription = subscriptionOf(seat, wanted, undefined);
   const code = filterRefusal(zone, filter);
-  const isOver = code === Reason.success && session !== undefined && isOverQuota(session, filter);
+  const isOver =
+    code === Reason.success && session !== undefined && isOverQuota(session, wanted.filter);
   const refusal = isOver ? Reason.quotaExceeded : code;
-  const access = await accessOf(broker, zone, client, 'subscribe', plainOf(subscription, client));
+  const access = await accessFound(place, client, 'subscribe', parseFilter(filter).filter);
   const isSent = refusal === Reason.success && access.isAllowed && subscription.group === undefined;
   const retained = isSent ? await countRetained(broker, subscription.routed) : 0;
   return {
@@ -208,11 +221,6 @@ async function subscribePlan(
   };
 }
 
-/** Without group and mountpoint, as access control is asked. */
-function plainOf({ routed }: { readonly routed: string }, { mountpoint }: ClientInfo): string {
-  return routed.slice(mountpoint.length);
-}
-
 /** A turn of the loop for others before each slice. */
 async function countRetained({ core }: Broker, filter: string): Promise<number> {
   let count = 0;
@@ -225,22 +233,6 @@ async function countRetained({ core }: Broker, filter: string): Promise<number> 
     });
   }
   return count;
-}
-
-function accessOf(
-  { core }: Broker,
-  zone: ZoneSettings,
-  client: ClientInfo,
-  action: AccessAction,
-  topic: string,
-): Promise<AccessReason> {
-  const { hooks, settings } = core;
-  return explainAccess(hooks, zone, client, action, topic, settings.broker.sysTopics);
-}
-
-/** The very object that hooks know, where the client is here. */
-function known({ core }: Broker, client: ClientInfo): ClientInfo {
-  return core.sessions.find(client.clientId)?.out.client ?? client;
 }
 
 function zoneOf(broker: Broker, { zone, clientId }: ClientInfo): ZoneSettings {

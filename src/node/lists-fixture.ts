@@ -57,6 +57,7 @@ export function subscribed(
       retainAsPublished: false,
       retainHandling: 0,
       subscriptionId: undefined,
+      askedAs: null,
     });
   }
   return session;

@@ -88,7 +88,8 @@ test('subscribing for a connected client sends it what is retained and what come
   await publish(order('t/new', 'new', { qos: 2 }));
   const second = await client.receive();
   assert.deepEqual([second.payload.toString(), second.qos], ['new', 1]);
-  assert.deepEqual(told, [['c', { filter: 't/#', qos: 1, isNew: true }]]);
+  const options = { qos: 1, noLocal: false, retainAsPublished: false, retainHandling: 0 };
+  assert.deepEqual(told, [['c', { filter: 't/#', ...options, isNew: true }]]);
   assert.equal(broker.stat('subscriptions'), 1);
 });
 

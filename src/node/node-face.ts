@@ -5,9 +5,9 @@ import type { Gathered } from '#base/gather';
 import type { Alarms } from '#core/alarms';
 import type { HistogramCounts } from '#core/histograms';
 import type { Store } from '#core/store-port';
-import type { IntegrationThread } from './integration-thread.ts';
+import type { IntegrationFace } from './integration-calls.ts';
 import type { ThreadStatus } from './thread-status.ts';
-import type { ReportListener, ReportName } from './place.ts';
+import type { Question, ReportListener, ReportName } from './place.ts';
 import type { VerbAnswer, VerbArgs, VerbName } from './verbs.ts';
 
 /** What outlives the process, besides messages: records by kind. */
@@ -24,7 +24,11 @@ export interface WorkersFace {
     args: VerbArgs<V>,
   ): Promise<VerbAnswer<V> | undefined>;
   /** At one worker, the same as long as it lives. */
-  anywhere<V extends VerbName>(verb: V, args: VerbArgs<V>): Promise<VerbAnswer<V>>;
+  anywhere<V extends VerbName>(
+    verb: V,
+    args: VerbArgs<V>,
+    deadlineMs?: number,
+  ): Promise<VerbAnswer<V>>;
   /** At all workers: who answered, and who did not in time, with the reason. */
   everywhere<V extends VerbName>(
     verb: V,
@@ -35,9 +39,16 @@ export interface WorkersFace {
    * At all workers, and at each that comes later before it lets anybody in, until the same verb is
    * upheld with other arguments: state that every worker has to have (bans, traces). A function is
    * asked for the arguments each time, for what is long and changes by little: those that are there are
-   * told the changes by `everywhere`, and those that come later the whole of it.
+   * told the changes by `everywhere`, and those that come later the whole of it. Answers what those that
+   * are there said.
    */
-  uphold<V extends VerbName>(verb: V, args: Upheld<V>): Promise<void>;
+  uphold<V extends VerbName>(
+    verb: V,
+    args: Upheld<V>,
+    deadlineMs?: number,
+  ): Promise<readonly VerbAnswer<V>[]>;
+  /** Who answers what the worker parts of plugins ask. */
+  onQuestion(answer: Question): void;
   /** Heard from all workers, those that come later too. */
   onReport<N extends ReportName>(name: N, listener: ReportListener<N>): void;
 }
@@ -55,11 +66,16 @@ export interface NodeFace {
   histograms(): readonly HistogramCounts[];
   /** How its threads are doing, by name; the integration thread when something has needed it. */
   threads(deadlineMs: number): Promise<Gathered<string, ThreadStatus>>;
-  readonly integration: IntegrationThread;
+  readonly integration: IntegrationFace;
   /** Rejects when the node cannot go on. */
   readonly failed: Promise<never>;
   stop(): Promise<void>;
 }
 
 /** Called when the workers are there and nobody has been let in. */
-export type BeforeListening = (workers: WorkersFace, records: NodeRecords) => Promise<void>;
+export type BeforeListening = (
+  workers: WorkersFace,
+  records: NodeRecords,
+  alarms: Alarms,
+  integration: IntegrationFace,
+) => Promise<void>;

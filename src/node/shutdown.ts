@@ -14,6 +14,8 @@ export async function closeInOrder(
   broker: Broker,
   store: AsyncDisposable,
   log: Logger,
+  /** Called when everybody has left. */
+  release: () => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   for (const listener of listeners) await listener.stop();
   broker.stop();
@@ -25,5 +27,6 @@ export async function closeInOrder(
     broker.destroyConnections();
   }
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
+  await Promise.race([release(), sleep(graceMs, undefined, { ref: false })]);
   await store[Symbol.asyncDispose]();
 }

@@ -127,7 +127,8 @@ class ThreadNode implements NodeFace {
     this.failed = promise;
     // Whoever runs the node waits for it, from later on.
     promise.catch(() => undefined);
-    this.integration = new IntegrationThread({ clock: systemClock, log });
+    const { charsLimit } = settings.log;
+    this.integration = new IntegrationThread({ clock: systemClock, log, root: log, charsLimit });
     this.#log = log;
     this.#engine = engine;
     this.#store = new DurableStore(engine, {
@@ -156,7 +157,7 @@ class ThreadNode implements NodeFace {
 
   async start(before: BeforeListening): Promise<void> {
     const { ports, sessions, wills } = await this.#workers.start(() =>
-      before(this.workers, this.records),
+      before(this.workers, this.records, this.alarms, this.integration),
     );
     this.#ports = ports;
     this.#countRetained();

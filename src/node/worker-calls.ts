@@ -7,7 +7,7 @@ import type { RelayedLine } from '#base/log-relay';
 import type { AlarmDetails } from '#core/alarms';
 import type { ClaimRequest } from '#core/peers-port';
 import type { GivenUp, GiveUp } from '#cluster/registry';
-import type { ReportName, Reports } from './place.ts';
+import type { Question, ReportName, Reports } from './place.ts';
 import type { Verbs } from './verbs.ts';
 
 /** What a worker is asked: to live as part of the node, and what management wants (verbs.ts). */
@@ -42,4 +42,6 @@ export type ControlCalls = {
   log: (lines: readonly RelayedLine[]) => void;
   alarm: (change: 'raised' | 'cleared', name: string, details: AlarmDetails) => void;
   report: (name: ReportName, value: Reports[ReportName]) => void;
+  /** The worker part of a plugin asks its control part. */
+  askPlugin: Question;
 };

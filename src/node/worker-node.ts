@@ -15,13 +15,14 @@ import type { Peers } from '#core/peers-port';
 import { SharedCounters } from '#core/shared-counters';
 import { Stats } from '#core/stats';
 import type { Store } from '#core/store-port';
+import { startModules } from '#modules/start-modules';
 import type { ListenerReport } from '#net/listener';
 import { Alone } from '#cluster/alone';
 import type { ClaimAnswer } from '#cluster/registry';
 import { WorkerPeers } from '#cluster/worker-peers';
 import { homeOf } from './home.ts';
 import type { Place } from './place.ts';
-import { verbsOf } from './verbs.ts';
+import { type Verbs, verbsOf } from './verbs.ts';
 import type { ControlCalls, WorkerCalls } from './worker-calls.ts';
 
 export interface WorkerNodeOptions {
@@ -43,10 +44,14 @@ export interface WorkerNodeOptions {
   readonly stop: () => Promise<void>;
 }
 
+/** How long the control part of a plugin may take to answer. */
+const askMsMax = 30_000;
+
 export class WorkerNode {
   readonly broker: Broker;
   readonly calls: Calls<ControlCalls, WorkerCalls>;
   readonly #options: WorkerNodeOptions;
+  readonly #verbs: Verbs;
   readonly #peers: WorkerPeers | undefined;
   readonly #answers = new Map<number, ClaimAnswer>();
   #claims = 0;
@@ -61,7 +66,9 @@ export class WorkerNode {
     this.#peers = peers instanceof WorkerPeers ? peers : undefined;
     const node = memoryOf(options, shared);
     this.broker = new Broker({ settings, clock, log, store, peers, node });
+    startModules(this.broker.core);
     this.#peers?.serve(this.broker);
+    this.#verbs = this.#verbsHere();
     this.calls = new Calls<ControlCalls, WorkerCalls>({
       port,
       ours: this.#ours(),
@@ -93,8 +100,7 @@ export class WorkerNode {
   }
 
   #ours(): WorkerCalls {
-    const { listen, stop, listeners, keepClosed, setLogLevel } = this.#options;
-    const { broker } = this;
+    const { listen, stop } = this.#options;
     const answer = (no: number, refusal?: Error): void => {
       const waiting = this.#answers.get(no);
       this.#answers.delete(no);
@@ -111,14 +117,31 @@ export class WorkerNode {
       begin: (isFirst) => this.#begin(isFirst),
       listen,
       stop,
-      ...verbsOf({
-        broker,
-        listeners,
-        keepClosed,
-        setLogLevel,
-        report: (name, value) => this.calls.tell('report', [name, value]),
-      }),
+      ...this.#verbs,
     };
+  }
+
+  #verbsHere(): Verbs {
+    const { index, listeners, keepClosed, setLogLevel } = this.#options;
+    return verbsOf({
+      broker: this.broker,
+      index,
+      ask: (plugin, question, args, isLong = false) =>
+        this.calls.call(
+          'askPlugin',
+          [plugin, question, args],
+          isLong ? Number.POSITIVE_INFINITY : askMsMax,
+        ),
+      listeners,
+      keepClosed,
+      setLogLevel,
+      report: (name, value) => this.calls.tell('report', [name, value]),
+    });
+  }
+
+  /** Nobody is here any more: what plugins hold is undone. */
+  endPlugins(): Promise<unknown> {
+    return this.#verbs.runPlugins([]);
   }
 
   /** Says and hears nothing any more. */

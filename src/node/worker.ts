@@ -87,6 +87,6 @@ async function listen(ports: readonly number[] | undefined): Promise<readonly nu
 }
 
 async function stop(): Promise<void> {
-  await closeInOrder(doors.all, node.broker, store, log);
+  await closeInOrder(doors.all, node.broker, store, log, () => node.endPlugins());
   await log[Symbol.asyncDispose]();
 }

@@ -130,10 +130,11 @@ export class Workers {
     });
     reports.forEach(({ clientIds }, index) => this.registry.adopt(index, clientIds));
     for (const seat of this.#seats) await this.#connect(seat);
+    await before();
+    // Behind it: wills that are due are published under the rules and hooks that hold.
     const wills = await Promise.all(
       this.#seats.map((seat) => seat.calls.call('begin', [seat === this.#first], startMsMax)),
     );
-    await before();
     const ports = await this.#first.calls.call('listen', [undefined], startMsMax);
     this.#ports = ports;
     await Promise.all(
@@ -171,6 +172,7 @@ export class Workers {
         log: (lines) => writeRelayed(log, lines),
         alarm: (change, name, details) => this.#alarms.onChange(index, change, name, details),
         report: (name, value) => this.asking.reported(index, name, value),
+        askPlugin: (plugin, question, args) => this.asking.asked(plugin, question, args),
       },
     });
     return calls;
@@ -328,8 +330,8 @@ export class Workers {
   async #letOneIn(seat: Seat, clientIds: readonly string[]): Promise<void> {
     const { index, calls, handle } = seat;
     try {
-      await calls.call('begin', [false], startMsMax);
       await this.asking.prepare(seat);
+      await calls.call('begin', [false], startMsMax);
       if (seat.isUp) this.registry.up(index, clientIds);
       await calls.call('listen', [this.#ports], startMsMax);
     } catch (error) {

@@ -33,11 +33,12 @@ export function retainSystem(core: Core, entry: SystemEntry): void {
   unpromised(core.retained.put(messageOf(core, entry)));
 }
 
-/** By a subscriber in whichever worker, or by a hook that sees messages. */
+/** By a subscriber in whichever worker, or by a hook or a watcher that sees messages. */
 export function isWanted({ hooks, filters }: Core, topic: string): boolean {
   const { lists } = hooks;
   if (lists['message.publish'] !== null || lists['message.received'] !== null) return true;
-  return lists['message.routed'] !== null || filters.match(topic).length > 0;
+  if (lists['message.routed'] !== null || filters.watchingAll.size > 0) return true;
+  return filters.match(topic).length > 0;
 }
 
 function messageOf(core: Core, { topic, payload, qos, retain }: SystemEntry): Message {
@@ -51,7 +52,9 @@ function accept(core: Core, message: Message | undefined): void {
   if (message.retain) unpromised(retained.put(message));
   const route = router.routeTo(message.topic);
   hooks.tell('message.routed', message, route);
+  for (const watcher of route.watchers) watcher(message);
+  const fresh = router.refresh(route);
   const waits: { wait: Wait } = { wait: undefined };
-  metrics.withoutSent(() => router.dispatch(message, route, waits));
+  metrics.withoutSent(() => router.dispatch(message, fresh, waits));
   unpromised(waits.wait);
 }

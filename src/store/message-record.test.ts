@@ -120,8 +120,9 @@ const publishers: fc.Arbitrary<Publisher> = fc.record(
     username: fc.option(names, { nil: undefined }),
     address: fc.constantFrom('127.0.0.1', '::1', ''),
     port: fc.integer({ min: 0, max: 0xffff }),
+    hops: fc.integer({ min: 1, max: 15 }),
   },
-  { noNullPrototype: true },
+  { requiredKeys: ['clientId', 'username', 'address', 'port'], noNullPrototype: true },
 );
 
 test('any message comes back from its record as it was, and is sent as the same bytes', (t) => {

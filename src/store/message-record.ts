@@ -18,7 +18,10 @@ import { StoreDamaged } from './store-damaged.ts';
 
 const format = 1;
 const Flag = { isV5: 1, hasUsername: 2, hasId: 4 } as const;
-const flagsMax = 7;
+/** Behind the flags: how many rules it has gone through. */
+const hopsShift = 3;
+const hopsMax = 15;
+const flagsMax: number = (hopsMax << hopsShift) | 7;
 const publishType = 3;
 
 const frame: FrameRef = { bytes: Buffer.alloc(0), start: 0, end: 0, idAt: 0 };
@@ -47,7 +50,8 @@ export function writeMessage(message: Message, bytes: Buffer, at: number): numbe
   bytes[at + 1] =
     (isV5 ? Flag.isV5 : 0) |
     (from.username === undefined ? 0 : Flag.hasUsername) |
-    (givenId === undefined ? 0 : Flag.hasId);
+    (givenId === undefined ? 0 : Flag.hasId) |
+    (Math.min(from.hops ?? 0, hopsMax) << hopsShift);
   at = writeNumber(bytes, at + 2, message.timestampMs);
   const names = namesOf(from);
   bytes.set(names, at);
@@ -76,20 +80,23 @@ function namesOf(from: Publisher): Buffer {
   return names;
 }
 
+/** What else is known of a publisher, from where the record stands. */
+type Origin = Pick<Publisher, 'zone' | 'mountpoint' | 'askedTopic'>;
+
 /**
  * The message whose record is `bytes[start..]`, which it keeps: they must not be written to again.
  * Throws `StoreDamaged` when they are no such record.
  */
-export function readMessage(bytes: Buffer, start = 0): Message {
+export function readMessage(bytes: Buffer, start = 0, origin?: Origin): Message {
   try {
-    return read(new PacketReader(bytes, start, bytes.length));
+    return read(new PacketReader(bytes, start, bytes.length), origin);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     throw new StoreDamaged(`Cannot read a stored message: ${error.message}`, { cause: error });
   }
 }
 
-function read(reader: PacketReader): Message {
+function read(reader: PacketReader, origin: Origin | undefined): Message {
   const found = reader.byte();
   if (found !== format) {
     throw new StoreDamaged(
@@ -104,6 +111,8 @@ function read(reader: PacketReader): Message {
     username: (flags & Flag.hasUsername) === 0 ? undefined : takeText(reader),
     address: takeText(reader),
     port: reader.uint16(),
+    ...origin,
+    ...(flags >> hopsShift > 0 && { hops: flags >> hopsShift }),
   };
   const id = (flags & Flag.hasId) === 0 ? undefined : takeText(reader);
   return readFrame(reader, from, timestampMs, id, (flags & Flag.isV5) !== 0);

@@ -3,7 +3,7 @@
 // one by one. Law: every topic has one place in the walk, whether its message is flushed or not, so
 // none is seen twice.
 //
-//   value   expires at (u48, all ones: never)   message record
+//   value   expires at (u48, all ones: never)   message record, perhaps with its origin before it
 
 import { latin1Of } from '#base/latin1';
 import { matches } from '#topics/match';
@@ -15,7 +15,8 @@ import { FilterScan } from './filter-scan.ts';
 import type { Journal } from './journal.ts';
 import { hashKey, isLong, readNumber, retainedKey, writeNumber, numberMax } from './keys.ts';
 import { behind, LayeredTable } from './layered-table.ts';
-import { messageBytes, readMessage, writeMessage } from './message-record.ts';
+import { messageBytes, writeMessage } from './message-record.ts';
+import { originRecord, readOriginated } from './origin-record.ts';
 import { StoreDamaged } from './store-damaged.ts';
 
 interface Kept {
@@ -71,10 +72,13 @@ export class RetainedTable implements RetainedStore {
 
   put(message: Message, expiresAtMs: number): void {
     const { table, key } = this.#find(message.topic);
-    const bytes = expiryBytes + messageBytes(message);
+    const origin = originRecord(message.from);
+    const bytes = expiryBytes + origin.length + messageBytes(message);
     table.put(key, { message: message.own(), expiresAtMs }, bytes, (into, at) => {
       const expiry = expiresAtMs === Number.POSITIVE_INFINITY ? never : expiresAtMs;
-      writeMessage(message, into, writeNumber(into, at, expiry));
+      const originAt = writeNumber(into, at, expiry);
+      into.set(origin, originAt);
+      writeMessage(message, into, originAt + origin.length);
     });
   }
 
@@ -185,7 +189,7 @@ function readKept(value: Buffer): Kept {
   }
   const expiry = readNumber(value, 0);
   return {
-    message: readMessage(value, expiryBytes),
+    message: readOriginated(value, expiryBytes),
     expiresAtMs: expiry === never ? Number.POSITIVE_INFINITY : expiry,
   };
 }

@@ -55,13 +55,15 @@ const subscriptions = fc
       retainAsPublished: fc.boolean(),
       retainHandling: fc.constantFrom<0 | 1 | 2>(0, 1, 2),
       subscriptionId: maybe(fc.integer({ min: 1, max: 268_435_455 })),
+      askedAs: fc.option(maybe(filters), { nil: null }),
     },
     plain,
   )
-  .map(({ mountpoint, ...rest }) => {
+  .map(({ mountpoint, askedAs, ...rest }) => {
     const parsed = parseFilter(rest.filter);
     const routed = mount(mountpoint, parsed.filter);
-    const subscription: Subscription = { ...rest, routed, group: parsed.group };
+    const asked = askedAs === undefined ? {} : { askedAs };
+    const subscription: Subscription = { ...rest, routed, group: parsed.group, ...asked };
     return { mountpoint, subscription };
   });
 
@@ -142,7 +144,8 @@ test('a subscription of no QoS or no retain handling that we know is damaged', (
     return Buffer.concat([Buffer.of(1, flags, 0, 0, 0, 0), length, Buffer.from(filter)]);
   };
   assert.equal(readSubscription(record(0x2e, 'a/#'), '').retainHandling, 2);
-  for (const flags of [0x03, 0x30, 0x40, 0x80]) {
+  assert.equal(readSubscription(record(0x80, 'a/#'), '').askedAs, null);
+  for (const flags of [0x03, 0x30, 0x40, 0xc0, 0xb0]) {
     assert.throws(() => readSubscription(record(flags, 'a/#'), ''), StoreDamaged, `${flags}`);
   }
 });

@@ -62,15 +62,22 @@ export function clientIdOfHead(bytes: Buffer): string {
 
 export function subscriptionRecord(subscription: Subscription): Buffer {
   const { filter, qos, noLocal, retainAsPublished, retainHandling, subscriptionId } = subscription;
+  const { askedAs } = subscription;
   const flags =
-    qos | (noLocal ? 4 : 0) | (retainAsPublished ? 8 : 0) | ((retainHandling as number) << 4);
-  return record
+    qos |
+    (noLocal ? 4 : 0) |
+    (retainAsPublished ? 8 : 0) |
+    ((retainHandling as number) << 4) |
+    (typeof askedAs === 'string' ? 64 : 0) |
+    (askedAs === null ? 128 : 0);
+  record
     .start()
     .u8(format)
     .u8(flags)
     .u32(subscriptionId ?? 0)
-    .text(filter)
-    .done();
+    .text(filter);
+  if (typeof askedAs === 'string') record.text(askedAs);
+  return record.done();
 }
 
 export function readSubscription(bytes: Buffer, mountpoint: string): Subscription {
@@ -78,7 +85,7 @@ export function readSubscription(bytes: Buffer, mountpoint: string): Subscriptio
   const flags = reader.u8();
   const subscriptionId = reader.u32();
   const filter = reader.text();
-  if (flags >= 64 || (flags & 3) === 3 || flags >> 4 === 3) {
+  if (flags >= 192 || (flags & 3) === 3 || ((flags >> 4) & 3) === 3) {
     throw new StoreDamaged(`Cannot read the subscription to "${filter}": its flags are ${flags}`);
   }
   const parsed = parseFilter(filter);
@@ -91,6 +98,8 @@ export function readSubscription(bytes: Buffer, mountpoint: string): Subscriptio
     retainAsPublished: (flags & 8) !== 0,
     retainHandling: ((flags >> 4) & 3) as 0 | 1 | 2,
     subscriptionId: subscriptionId === 0 ? undefined : subscriptionId,
+    ...((flags & 64) !== 0 && { askedAs: reader.text() }),
+    ...((flags & 128) !== 0 && { askedAs: null }),
   };
 }
 

@@ -43,23 +43,26 @@ export function willContract(name: string, make: MakeEngine): void {
       delaySeconds: 0,
       dueAtMs: 1_700_000_000_000,
     };
+    const asked: StoredWill = { ...will, from: { ...will.from, zone: 'z', mountpoint: 'm/' } };
+    const root = { ...asked.from, isSuperuser: true };
     const long = 'l'.repeat(3000);
-    table.put('a', will);
+    table.put('a', asked);
     table.put('b', will);
     table.put('b', bare);
     table.put('c', will);
-    table.put(long, will);
+    table.put(long, { ...will, from: root });
     await journal.flush();
     const next = new WillTable(new HandJournal(journal.engine));
     assert.deepEqual(next.all(), [
-      ['a', will],
+      ['a', asked],
       ['b', bare],
       ['c', will],
-      [long, will],
+      // Nobody asks for the rights of a superuser.
+      [long, { ...will, from: { ...will.from, mountpoint: 'm/' } }],
     ]);
     assert.deepEqual(
       next.all((clientId) => clientId === 'a'),
-      [['a', will]],
+      [['a', asked]],
     );
     table.delete('a');
     table.delete(long);

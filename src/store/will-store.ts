@@ -6,6 +6,7 @@ import type { Properties, QoS } from '#wire/packet';
 import { propertiesSize, takeProperties, writeProperties } from '#wire/properties';
 import { ProtocolError } from '#wire/protocol-error';
 import { varintSize } from '#wire/varint';
+import type { Publisher } from '#core/message';
 import type { StoredWill, WillStore } from '#core/store-port';
 import { Table } from './table.ts';
 import type { Journal } from './journal.ts';
@@ -60,7 +61,7 @@ function clientIdOf(bytes: Buffer): string {
 
 function willRecord(clientId: string, will: StoredWill): Buffer {
   const { from } = will;
-  return record
+  record
     .start()
     .u8(format)
     .u8(will.qos | (will.retain ? 4 : 0))
@@ -73,8 +74,12 @@ function willRecord(clientId: string, will: StoredWill): Buffer {
     .text(from.clientId)
     .text(from.username)
     .text(from.address)
-    .u16(from.port)
-    .done();
+    .u16(from.port);
+  // What rights are asked with stands behind the rest: older records end here.
+  if (from.zone !== undefined) {
+    record.text(from.isSuperuser === true ? undefined : from.zone).text(from.mountpoint ?? '');
+  }
+  return record.done();
 }
 
 function readWill(bytes: Buffer): readonly [clientId: string, will: StoredWill] {
@@ -102,11 +107,18 @@ function readWill(bytes: Buffer): readonly [clientId: string, will: StoredWill] 
       username: reader.maybeText(),
       address: reader.text(),
       port: reader.u16(),
+      ...(reader.at < bytes.length && readOrigin(reader)),
     },
     delaySeconds,
     dueAtMs: dueAtMs === notDue ? undefined : dueAtMs,
   };
   return [clientId, will];
+}
+
+/** Nobody asks for the rights of a superuser. */
+function readOrigin(reader: RecordReader): Pick<Publisher, 'zone' | 'mountpoint'> {
+  const zone = reader.maybeText();
+  return { ...(zone !== undefined && { zone }), mountpoint: reader.text() };
 }
 
 function propertiesBytes(properties: Properties): Buffer {

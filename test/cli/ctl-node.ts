@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mqtt, { type MqttClient } from 'mqtt';
 import { openLog, type RootLogger } from '#base/log';
-import { loadConfig } from '#config/load';
+import { loadPluginsConfig } from '#plugin/load-config';
 import type { NodeFace } from '#node/node-face';
 import { callNode } from '../../src/cli/ctl-call.ts';
 import { type ManagedNode, startManagedNode } from '../../src/managed-node.ts';
@@ -34,9 +34,11 @@ export async function startCtlNode(workers: number): Promise<CtlNode> {
     'management.listener.http=127.0.0.1:0',
     'dashboard.listener.http=off',
   ];
-  const { settings, effective } = loadConfig({ sets });
+  const { settings, effective, plugins, keys } = await loadPluginsConfig({ sets });
   const log = openLog(settings.log);
-  const parts = { settings, effective, configFile: '', version: '0.1.0', log };
+  const parts = {
+    ...{ settings, effective, configFile: '', found: plugins, keys, version: '0.1.0', log },
+  };
   try {
     return new CtlNode(root, await startManagedNode(parts), log);
   } catch (error) {
@@ -134,7 +136,9 @@ export class CtlNode implements AsyncDisposable {
       .replaceAll(/\b1\d{12}\b/g, '<ms>')
       .replaceAll(/\b1\d{9}\b/g, '<s>')
       .replaceAll(/(127\.0\.0\.1):\d+/g, '$1:<port>')
-      .replaceAll(/(AppSecret: )\S+/g, '$1<secret>');
+      .replaceAll(/(AppSecret: )\S+/g, '$1<secret>')
+      .replaceAll(/\brule:[0-9a-f]{8}\b/g, 'rule:<hex>')
+      .replaceAll(/\b(inspect|republish|do_nothing)_\d+/g, '$1_<n>');
   }
 
   /** Lines of its log file that have been written so far. */

@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { cliCatalogue } from '#admin/console-usage';
-import { paperCatalogue } from '#admin/paper-catalogue';
+import { paperCatalogueOfAll } from '#host/paper-plugins';
 import { installRoot } from '#config/load';
 import { startCtlNode } from './ctl-node.ts';
+
+const catalogue = await paperCatalogueOfAll();
 
 const launcher = join(installRoot, 'bin', 'broker_ctl');
 
@@ -109,7 +111,7 @@ test('broker_ctl fails with 2 for options that it does not understand', async ()
 
 test('what broker_ctl knows without a node is what the broker brings', () => {
   const stored = readFileSync(join(installRoot, 'src', 'cli', 'catalogue.json'), 'utf8');
-  assert.equal(stored, cliCatalogue(paperCatalogue().commands()), 'run "npm run gen"');
+  assert.equal(stored, cliCatalogue(catalogue.commands()), 'run "npm run gen"');
 });
 
 test('bash completes the commands of broker_ctl', async (t) => {

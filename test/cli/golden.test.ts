@@ -4,16 +4,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
-import { paperCatalogue } from '#admin/paper-catalogue';
+import { paperCatalogueOfAll } from '#host/paper-plugins';
 import { parseCommand } from '#admin/console-parse';
 import { startCtlNode, type CtlNode } from './ctl-node.ts';
 import { type GoldenGroup, goldenGroups } from './golden-lines.ts';
 
-const commands = paperCatalogue().commands();
+const commands = (await paperCatalogueOfAll()).commands();
 
 /** The words of the command that a line runs; undefined: none. */
 function commandOf(line: string): string | undefined {
-  const parsed = parseCommand(commands, line.split(' '));
+  const parsed = parseCommand(commands, splitLine(line));
   return parsed.kind === 'run' ? parsed.command.face.words : undefined;
 }
 
@@ -45,21 +45,34 @@ for (const workers of [0, 2]) {
   });
 }
 
-async function transcript(node: CtlNode, { lines, hasFigures }: GoldenGroup): Promise<string> {
+async function transcript(node: CtlNode, group: GoldenGroup): Promise<string> {
   let text = '';
-  for (const line of lines) {
+  for (const line of group.lines) {
     const { out, err, exitCode } = await node.ctl(wordsOf(node, line));
     const shown = node.masked(out);
-    const figures = hasFigures === true ? shown.replaceAll(/: [\d.]+$/gm, ': <n>') : shown;
+    const figures = withoutFigures(shown, group);
     const said = err === '' ? '' : node.masked(err).replaceAll(/^(?=.)/gm, 'stderr: ');
     text += `$ broker_ctl ${line}\n${figures}${said}exit ${exitCode}\n\n`;
   }
   return text;
 }
 
+function withoutFigures(text: string, { hasFigures, hasThreads }: GoldenGroup): string {
+  const left =
+    hasThreads === true ? text.replaceAll(/^ {2}(?:control|worker \d+):.*\n/gm, '') : text;
+  return hasFigures === true
+    ? left.replaceAll(/: [\d.]+$/gm, ': <n>').replaceAll(/=\d+(?=[,)])/g, '=<n>')
+    : left;
+}
+
 function wordsOf({ node, root }: CtlNode, line: string): string[] {
-  return line
+  const filled = line
     .replaceAll(/<port (\d)>/g, (_, no: string) => String(node.ports[Number(no) - 1]))
-    .replaceAll('<dir>', root)
-    .split(' ');
+    .replaceAll('<dir>', root);
+  return splitLine(filled);
+}
+
+/** As a shell does: what stands in single quotes is one word. */
+function splitLine(line: string): string[] {
+  return Array.from(line.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
 }

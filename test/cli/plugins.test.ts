@@ -19,7 +19,7 @@ test('plugins load and unload print their lines', async () => {
   const [list] = await said(managed, 'plugins list');
   assert.match(
     list,
-    /^Plugin\(broker_dashboard, version=v0\.0\.0, description=Broker Dashboard, active=true\)\n/,
+    /^Plugin\(broker_dashboard, version=v0\.0\.0, description=Broker Dashboard, active=true\)\n/m,
   );
   assert.deepEqual(await said(managed, 'plugins unload broker_dashboard'), [
     'Plugin broker_dashboard unloaded successfully.\n',

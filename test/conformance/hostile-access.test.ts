@@ -3,13 +3,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { recheckRights } from '#core/recheck';
 import { startBroker, type TestBroker } from '#test/broker';
 
 const notAuthorized = 0x87;
 
 /** Publishing to and subscribing under `open/` is allowed, nothing else. Remembers the questions. */
 async function startGuarded(): Promise<{ broker: TestBroker; asked: string[] }> {
-  const broker = await startBroker({ zone: { enableAcl: true } });
+  const broker = await startBroker({ zone: { enableAcl: true }, acl: { isCached: false } });
   const asked: string[] = [];
   broker.hook('client.check_acl', (_, action, topic) => {
     asked.push(`${action} ${topic}`);
@@ -97,7 +98,10 @@ test('a client that is refused does not take over the session of the one whose i
 });
 
 test('topic aliases do not hide a topic from access control', async () => {
-  await using broker = await startBroker({ zone: { enableAcl: true, maxTopicAlias: 5 } });
+  await using broker = await startBroker({
+    zone: { enableAcl: true, maxTopicAlias: 5 },
+    acl: { isCached: false },
+  });
   const asked: string[] = [];
   broker.hook('client.check_acl', (_, __, topic) => {
     asked.push(topic);
@@ -109,4 +113,86 @@ test('topic aliases do not hide a topic from access control', async () => {
   await client.publish('secret', '', alias);
   assert.equal((await client.publish('', '', alias))?.reasonCode, notAuthorized);
   assert.deepEqual(asked, ['open', 'secret', 'secret']);
+});
+
+const lasting = { clientId: 's', cleanStart: false, properties: { sessionExpirySeconds: 100 } };
+
+test('a right that is taken away ends a live subscription (CVE-2021-34434)', async () => {
+  await using broker = await startBroker({ zone: { enableAcl: true } });
+  let isRevoked = false;
+  broker.hook('client.check_acl', (_, __, topic) =>
+    isRevoked && topic === 'secret' ? 'deny' : 'allow',
+  );
+  const client = await broker.connect(lasting);
+  await client.subscribe(['secret', 'open'], { qos: 2 });
+  isRevoked = true;
+  for (const { core } of broker.brokers) await recheckRights(core);
+  await client.expectDisconnected(notAuthorized);
+  const again = await broker.connect(lasting);
+  const writer = await broker.connect();
+  for (const { core } of broker.brokers) core.rights.forgetAll();
+  broker.hook(
+    'client.check_acl',
+    (_, action) => (action === 'publish' ? 'allow' : 'ignore'),
+    'w',
+    9,
+  );
+  await writer.publish('secret', 'no', { qos: 2 });
+  await writer.publish('open', 'yes', { qos: 2 });
+  assert.deepEqual(await again.receivePayloads(1), ['yes']);
+  await again.expectNothing();
+});
+
+test('what waits for an absent client is not sent to it when it has lost the right meanwhile (CVE-2021-34434)', async () => {
+  for (const qos of [1, 2] as const) {
+    await using broker = await startBroker({ zone: { enableAcl: true } });
+    let isRevoked = false;
+    broker.hook('client.check_acl', (_, action, topic) =>
+      isRevoked && action === 'subscribe' && topic === 'secret' ? 'deny' : 'allow',
+    );
+    const client = await broker.connect(lasting);
+    await client.subscribe(['secret', 'open'], { qos });
+    await client.disconnect();
+    const writer = await broker.connect();
+    await writer.publish('secret', 'no', { qos });
+    await writer.publish('open', 'yes', { qos });
+    isRevoked = true;
+    const again = await broker.connect(lasting);
+    assert.equal(again.connack?.sessionPresent, true);
+    assert.deepEqual(await again.receivePayloads(1), ['yes']);
+    await again.expectNothing();
+  }
+});
+
+test("a retained message does not outlive its publisher's right to it (CVE-2018-12546)", async () => {
+  await using broker = await startBroker({ zone: { enableAcl: true } });
+  let isRevoked = false;
+  broker.hook('client.check_acl', () => 'allow');
+  broker.hook('message.check_retained', ({ username }) =>
+    isRevoked && username === 'mallory' ? 'deny' : 'allow',
+  );
+  for (const username of ['mallory', 'alice']) {
+    const writer = await broker.connect({ username });
+    await writer.publish(`from/${username}`, username, { qos: 1, retain: true });
+  }
+  isRevoked = true;
+  const reader = await broker.connect();
+  await reader.subscribe('from/#', { qos: 1 });
+  assert.deepEqual(await reader.receivePayloads(1), ['alice']);
+  await reader.expectNothing();
+});
+
+test('a will is not published for a client that has lost the right to it (mosquitto#3552)', async () => {
+  await using broker = await startBroker({ zone: { enableAcl: true } });
+  let isRevoked = false;
+  broker.hook('client.check_acl', (_, action) =>
+    isRevoked && action === 'publish' ? 'deny' : 'allow',
+  );
+  const reader = await broker.connect();
+  await reader.subscribe('will');
+  const client = await broker.connect({ clientId: 'c', will: { topic: 'will', payload: 'x' } });
+  isRevoked = true;
+  for (const { core } of broker.brokers) core.rights.forgetAll();
+  await broker.lose(client, 'c');
+  await reader.expectNothing();
 });

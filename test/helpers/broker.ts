@@ -8,8 +8,11 @@ import type { Logger } from '#base/log';
 import type { ProtocolVersion } from '#wire/packet';
 import { loadSettings } from '#config/load';
 import type {
+  AclSettings,
   BrokerSettings,
+  ModuleSettings,
   NodeSettings,
+  PluginHostSettings,
   RetainerSettings,
   Settings,
   ZoneSettings,
@@ -22,6 +25,7 @@ import type { GaugeName } from '#core/stats';
 import type { HookName, HookTable } from '#hooks/table';
 import type { Listener } from '#net/listener';
 import { openListeners } from '#net/open-listeners';
+import { startModules } from '#modules/start-modules';
 import { DurableStore } from '#store/durable-store';
 import type { Engine } from '#store/engine';
 import { MemoryEngine } from '#store/memory-engine';
@@ -34,7 +38,10 @@ export interface Overrides {
   zone?: Partial<ZoneSettings>;
   retainer?: Partial<RetainerSettings>;
   broker?: Partial<BrokerSettings>;
+  acl?: Partial<AclSettings>;
+  modules?: Partial<ModuleSettings>;
   node?: Partial<NodeSettings>;
+  pluginHost?: Partial<PluginHostSettings>;
   /** Adds a WebSocket listener beside the TCP one. */
   webSocket?: boolean;
   /** What the store stands on: one that another broker has used, or one that is slow or fails. */
@@ -100,6 +107,7 @@ function alone({ settings, clock, log, engine, onTrouble }: CompanyOptions): Com
   const onFault = (error: unknown): void => log.error('store.fault', { error });
   const store = new DurableStore(engine, { clock, onTrouble, onFault });
   const broker = new Broker({ settings, clock, log, store, peers: new Alone() });
+  startModules(broker.core);
   broker.restore();
   return {
     brokers: () => [broker],
@@ -308,7 +316,10 @@ function settingsWith(overrides: Overrides): Settings {
   return {
     ...defaults,
     node: { ...defaults.node, ...overrides.node },
+    pluginHost: { ...defaults.pluginHost, ...overrides.pluginHost },
     broker: { ...defaults.broker, ...overrides.broker },
+    acl: { ...defaults.acl, ...overrides.acl },
+    modules: { ...defaults.modules, ...overrides.modules },
     retainer: { ...defaults.retainer, ...overrides.retainer },
     zones: new Map([['external', { ...zone, ...openZone, ...overrides.zone }]]),
   };

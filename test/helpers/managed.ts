@@ -8,7 +8,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog, type RootLogger } from '#base/log';
-import { loadConfig } from '#config/load';
+import { loadPluginsConfig } from '#plugin/load-config';
 import type { NodeFace } from '#node/node-face';
 import type { AdminParts } from '#admin/parts';
 import { callNode } from '../../src/cli/ctl-call.ts';
@@ -72,14 +72,17 @@ export async function startManaged(options: ManagedOptions = {}): Promise<Manage
   };
   const sets = Object.entries(wanted).map(([key, value]) => `${key}=${value}`);
   const configFile = options.conf === undefined ? '' : writeConf(dir, options.conf);
-  const { settings, effective } = loadConfig({ configFile: configFile || undefined, sets });
+  const { settings, effective, plugins, keys } = await loadPluginsConfig({
+    configFile: configFile || undefined,
+    sets,
+  });
   const lines: string[] = [];
   const sink = {
     write: (line: string): void => void lines.push(line),
     async [Symbol.asyncDispose]() {},
   };
   const log = createLog('debug', [{ from: 'trace', sink }]);
-  const parts = { settings, effective, configFile, version: '0.0.0', log };
+  const parts = { settings, effective, configFile, found: plugins, keys, version: '0.0.0', log };
   try {
     const whole = await startManagedNode(parts);
     return new Managed(whole, `${testId}:${testSecret}`, { lines, log, dir, options });

@@ -1,6 +1,8 @@
 // Waiting for something to be so: looked at now and whenever somebody says that things have changed.
 // Law: nobody waits without a deadline.
 
+import assert from 'node:assert/strict';
+
 export class Watch {
   readonly #watchers: Set<() => void> = new Set();
 
@@ -29,5 +31,17 @@ export class Watch {
       clearTimeout(timer);
       this.#watchers.delete(attempt);
     }
+  }
+}
+
+/** Looks again and again: for what nobody says has changed, as counts of other threads. */
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  deadlineMs = 20_000,
+): Promise<void> {
+  const endMs = performance.now() + deadlineMs;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < endMs, `it is not so after ${deadlineMs} ms`);
+    await new Promise(setImmediate);
   }
 }

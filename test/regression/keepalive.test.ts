@@ -35,7 +35,7 @@ for (const version of [3, 4, 5] as const) {
 }
 
 test('a keepalive does not run out while a hook holds up the reading', async () => {
-  await using broker = await startBroker();
+  await using broker = await startBroker({ pluginHost: { hookDeadlineMs: 120_000 } });
   const thinking = Promise.withResolvers<void>();
   let asked = 0;
   broker.hook(

@@ -9,11 +9,11 @@ import { type ApiEntry, apiEntries } from '#admin/api-docs-entries';
 import { facesOf, serviceIndex } from '#admin/catalogue';
 import { openApi } from '#admin/openapi';
 import { openApiPage } from '#admin/openapi-page';
-import { paperCatalogue } from '#admin/paper-catalogue';
+import { paperCatalogueOfAll } from '#host/paper-plugins';
 import { Plant } from './docs-fixture.ts';
 
 const run = promisify(execFile);
-const operations = paperCatalogue().all();
+const operations = (await paperCatalogueOfAll()).all();
 const entries = apiEntries(operations);
 const docs = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
 

@@ -131,6 +131,35 @@ for (const workers of [0, 2]) {
   });
 }
 
+test('explain shows what module.rewrite makes of a topic and a filter, and asks about the first', async () => {
+  const rule = { number: 1, filter: 'm/x/#', regex: '^m/x/(.+)$', dest: 'm/y/$1' };
+  await using broker = await startBroker({
+    workers: 2,
+    zone: { enableAcl: true, mountpoint: 'm/' },
+    modules: { rewriteRules: [rule] },
+  });
+  const asked: string[] = [];
+  broker.hook('client.check_acl', (_, action, topic) => {
+    asked.push(`${action} ${topic}`);
+    return 'allow';
+  });
+  const reader = await broker.connect({ clientId: 'reader' });
+  await reader.subscribe('$share/g/x/+', { qos: 1 });
+  asked.length = 0;
+  const parts = partsOf(broker);
+  const sent = await explainPublish(parts, { clientId: 'reader' }, { ...publish, topic: 'x/1' }, 9);
+  assert.deepEqual(
+    [sent.topic, sent.groups[0]?.filter, sent.hooks],
+    ['m/y/1', 'm/y/+', ['rewrite']],
+  );
+  const wanted = await explainSubscribe(parts, { clientId: 'reader' }, '$share/g/x/+', 1);
+  assert.deepEqual(
+    [wanted.filter, wanted.topic, wanted.group, wanted.replaces, wanted.hooks],
+    ['$share/g/y/+', 'm/y/+', 'g', true, ['rewrite']],
+  );
+  assert.deepEqual(asked, ['publish x/1', 'subscribe x/+']);
+});
+
 test('explain says what a zone refuses, and what becomes of a retained message', async () => {
   const zone = { maxQosAllowed: 1, maxTopicLevels: 2 } as const;
   await using broker = await startBroker({

@@ -15,6 +15,8 @@ const name = 'broker@127.0.0.1';
 const settings = {
   allow_anonymous: 'true',
   acl_nomatch: 'allow',
+  // Plugins bring counters of their own.
+  'plugins.loaded': 'broker_management,broker_retainer,broker_dashboard',
   'listener.ws.external': '127.0.0.1:0',
   'listener.ssl.external': '127.0.0.1:0',
   'dashboard.listener.http': '127.0.0.1:0',

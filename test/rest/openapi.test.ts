@@ -5,8 +5,10 @@ import { Type } from 'typebox';
 import { define } from '#admin/operation';
 import { type OpenApiDocument, openApi } from '#admin/openapi';
 import { openApiPage } from '#admin/openapi-page';
-import { paperCatalogue } from '#admin/paper-catalogue';
+import { paperCatalogueOfAll } from '#host/paper-plugins';
 import { type Managed, startManaged } from '#test/managed';
+
+const catalogue = await paperCatalogueOfAll();
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -93,7 +95,7 @@ test('OpenAPI tells where each parameter stands', () => {
 });
 
 test('every path of OpenAPI has its parameters, and every operation an answer and a tag', () => {
-  for (const [path, operation] of operationsOf(openApi(paperCatalogue().all(), '1.0.0'))) {
+  for (const [path, operation] of operationsOf(openApi(catalogue.all(), '1.0.0'))) {
     const parameters = operation['parameters'] as readonly Parameter[];
     const inPath = parameters.filter((parameter) => parameter.in === 'path');
     const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
@@ -109,7 +111,7 @@ test('every path of OpenAPI has its parameters, and every operation an answer an
 
 test('a paged operation has meta and takes _page and _limit', () => {
   const [, operation] =
-    operationsOf(openApi(paperCatalogue().all(), '1.0.0')).find(
+    operationsOf(openApi(catalogue.all(), '1.0.0')).find(
       ([, { operationId }]) => operationId === 'list_connections',
     ) ?? assert.fail();
   const names = (operation['parameters'] as readonly Parameter[]).map(({ name }) => name);

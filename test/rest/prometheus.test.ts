@@ -64,7 +64,12 @@ const golden = [
   'process_resident_memory_bytes gauge',
 ];
 
-const settings = { allow_anonymous: 'true', acl_nomatch: 'allow' };
+const settings = {
+  allow_anonymous: 'true',
+  acl_nomatch: 'allow',
+  // Plugins have families of their own.
+  'plugins.loaded': 'broker_management,broker_retainer',
+};
 
 type Families = Map<string, ReadFamily>;
 

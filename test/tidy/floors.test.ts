@@ -12,24 +12,24 @@ const floors = [
   'wire topics config',
   'hooks',
   'core',
-  'net store access observe',
-  'cluster',
+  'net store access observe modules',
+  'cluster plugin rules',
   'node',
   'admin bridge',
-  'rules',
-  'plugin http',
+  'host http',
 ];
 const levelOf = new Map(
   floors.flatMap((names, level) => names.split(' ').map((name) => [name, level] as const)),
 );
 
 /** Folders that see less than everything below them. */
-const sees = new Map([['cli', ['base', 'config']]]);
+const sees = new Map([['cli', ['base', 'config', 'plugin']]]);
 
 /** Packages by the folder that may know them; the others speak to that folder. */
 const packages = new Map([
   ['base', ['pino']],
   ['net', ['ws']],
+  ['access', ['bcryptjs']],
   ['store', ['lmdb']],
   ['admin', ['typebox', 'typebox/value']],
   ['http', ['fastify']],

@@ -2,6 +2,7 @@
 // no command as long as nodes are alone: one that can only fail promises too much.
 
 import { Type } from 'typebox';
+import { allMetrics } from '../all-metrics.ts';
 import { systemDescription } from '../host-figures.ts';
 import { keyLine, sortedKeyLines } from '../key-lines.ts';
 import { type AnyOperation, define } from '../operation.ts';
@@ -64,7 +65,8 @@ function brokerFacts({ clock, upMs, version }: AdminParts): AnyOperation {
   });
 }
 
-function brokerCounters({ node }: AdminParts): AnyOperation[] {
+function brokerCounters(parts: AdminParts): AnyOperation[] {
+  const { node } = parts;
   const print = (values: Counters): string => sortedKeyLines(values, counterColumns);
   return [
     define({
@@ -83,7 +85,7 @@ function brokerCounters({ node }: AdminParts): AnyOperation[] {
       cli: { words: 'broker metrics', args: [], print },
       params: noParams,
       result: counters,
-      run: () => node.metrics(),
+      run: () => allMetrics(parts),
     }),
   ];
 }

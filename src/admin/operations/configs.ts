@@ -2,6 +2,7 @@
 // shown, and a value that is sent back hidden changes nothing.
 
 import { type TObject, type TString, Type } from 'typebox';
+import type { KeyTable } from '#config/key-table';
 import {
   type Changes,
   type ConfigStore,
@@ -39,6 +40,9 @@ interface ConfigItem {
   readonly pending?: string;
 }
 
+/** Whose keys are those of no plugin. */
+const ownApp = 'broker';
+
 const key = Type.String({ minLength: 1, maxLength: 255, description: 'As in the files' });
 const value = Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()], {
   description: 'As in the files',
@@ -61,7 +65,7 @@ export function configOperations(parts: AdminParts, configs: ConfigStore): AnyOp
   return [...reading(parts, configs), ...writing(parts, configs)];
 }
 
-function reading({ settings }: AdminParts, configs: ConfigStore): AnyOperation[] {
+function reading({ settings, keys }: AdminParts, configs: ConfigStore): AnyOperation[] {
   return [
     define({
       name: 'get_all_configs',
@@ -91,7 +95,7 @@ function reading({ settings }: AdminParts, configs: ConfigStore): AnyOperation[]
       cli: { words: 'configs list', args: ['app?'], print: linesOf },
       params: Type.Object({ app: Type.Optional(app) }),
       run(params) {
-        if (params.app !== undefined) checkApp(params.app);
+        if (params.app !== undefined) checkApp(keys, params.app);
         const items = configs.values().map(itemOf);
         return items.filter((item) => params.app === undefined || item.app === params.app);
       },
@@ -155,21 +159,27 @@ function writing(parts: AdminParts, configs: ConfigStore): AnyOperation[] {
 
 /** Who changed what stands in the log; what to is in the file. */
 export async function change(
-  { log }: Pick<AdminParts, 'log'>,
+  { log, keys, plugins }: Pick<AdminParts, 'log' | 'keys' | 'plugins'>,
   configs: ConfigStore,
   owner: string,
   changes: Changes,
   { name: by, address }: Caller,
 ): Promise<Changed> {
-  checkApp(owner);
-  const effective = await configs.change(owner, changes);
+  checkApp(keys, owner);
+  const effective = await configs.change(owner, changes, async () => {
+    if (owner === ownApp || plugins.isBuiltIn(owner)) return;
+    // One that does not run will start with it.
+    if (plugins.isActive(owner)) await plugins.reload(owner);
+    else configs.reloaded(owner);
+  });
   log.info('config.changed', { app: owner, keys: [...changes.keys()], by, address, effective });
   return { effective };
 }
 
-function checkApp(owner: string): void {
-  if (configApps.includes(owner)) return;
-  const known = configApps.join(', ');
+function checkApp(keys: KeyTable, owner: string): void {
+  const apps = configApps(keys);
+  if (apps.includes(owner)) return;
+  const known = apps.join(', ');
   throw new OperatingError('notFound', `Cannot find application "${owner}": there are ${known}`);
 }
 

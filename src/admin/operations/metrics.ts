@@ -1,6 +1,7 @@
 // What the node has counted since its start.
 
 import { Type } from 'typebox';
+import { allMetrics } from '../all-metrics.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
@@ -10,7 +11,8 @@ const metrics = Type.Record(Type.String(), Type.Integer(), {
   description: 'Counters by name, such as messages/received',
 });
 
-export function metricOperations({ node, settings }: AdminParts): AnyOperation[] {
+export function metricOperations(parts: AdminParts): AnyOperation[] {
+  const { settings } = parts;
   return [
     define({
       name: 'list_all_metrics',
@@ -19,7 +21,7 @@ export function metricOperations({ node, settings }: AdminParts): AnyOperation[]
       http: { method: 'GET', path: '/metrics', indexPath: '/metrics/' },
       params: noParams,
       result: Type.Array(Type.Object({ node: Type.String(), metrics })),
-      run: () => [{ node: settings.node.name, metrics: node.metrics() }],
+      run: () => [{ node: settings.node.name, metrics: allMetrics(parts) }],
     }),
     define({
       name: 'list_node_metrics',
@@ -30,7 +32,7 @@ export function metricOperations({ node, settings }: AdminParts): AnyOperation[]
       result: metrics,
       run(params) {
         checkNode(settings, params.node);
-        return node.metrics();
+        return allMetrics(parts);
       },
     }),
   ];

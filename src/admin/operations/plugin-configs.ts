@@ -3,6 +3,7 @@
 
 import { Type } from 'typebox';
 import { isSecretKey, type Key } from '#config/key';
+import type { KeyTable } from '#config/key-table';
 import {
   type Changes,
   type ConfigStore,
@@ -13,7 +14,6 @@ import {
 } from '../config-store.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { checkPlugin } from '../plugin-list.ts';
 import { checkNode, nodeName } from '../this-node.ts';
 import { change, changed } from './configs.ts';
 
@@ -32,7 +32,7 @@ interface PluginConfig {
 export function pluginConfigOperations(parts: AdminParts, configs: ConfigStore): AnyOperation[] {
   const check = (node: string, plugin: string): void => {
     checkNode(parts.settings, node);
-    checkPlugin(plugin);
+    parts.plugins.check(plugin);
   };
   return [
     define({
@@ -51,7 +51,7 @@ export function pluginConfigOperations(parts: AdminParts, configs: ConfigStore):
       ),
       run({ node, plugin }) {
         check(node, plugin);
-        return rowsOf(configs, plugin);
+        return rowsOf(parts.keys, configs, plugin);
       },
     }),
     define({
@@ -74,15 +74,15 @@ export function pluginConfigOperations(parts: AdminParts, configs: ConfigStore):
       result: changed,
       run(params, caller) {
         check(params.node, params.plugin);
-        const changes = changesIn(configs, params.plugin, params.configs);
+        const changes = changesIn(parts.keys, configs, params.plugin, params.configs);
         return change(parts, configs, params.plugin, changes, caller);
       },
     }),
   ];
 }
 
-function rowsOf(configs: ConfigStore, plugin: string): PluginConfig[] {
-  if (!configApps.includes(plugin)) return [];
+function rowsOf(keys: KeyTable, configs: ConfigStore, plugin: string): PluginConfig[] {
+  if (!configApps(keys).includes(plugin)) return [];
   const rows = configs
     .values()
     .filter(({ app }) => app === plugin)
@@ -92,7 +92,7 @@ function rowsOf(configs: ConfigStore, plugin: string): PluginConfig[] {
       return { key, value, desc: descOf(table), required: isSet };
     });
   const named = new Set(rows.map(({ key }) => key));
-  const unset = fixedKeysOf(plugin)
+  const unset = fixedKeysOf(keys, plugin)
     .filter(({ pattern }) => !named.has(pattern))
     .map((table) => ({ key: table.pattern, value: '', desc: descOf(table), required: false }));
   const all = [...rows, ...unset];
@@ -104,11 +104,12 @@ function descOf(table: Key<unknown>): string {
 }
 
 function changesIn(
+  keys: KeyTable,
   configs: ConfigStore,
   plugin: string,
   sent: Readonly<Record<string, string | number | boolean>>,
 ): Changes {
-  const known = new Map(rowsOf(configs, plugin).map((row) => [row.key, row]));
+  const known = new Map(rowsOf(keys, configs, plugin).map((row) => [row.key, row]));
   const set = new Map(configs.values().map(({ key, next }) => [key, next]));
   const changes = new Map<string, string | undefined>();
   for (const [key, given] of Object.entries(sent)) {

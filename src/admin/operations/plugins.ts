@@ -1,12 +1,11 @@
 // Plugins: which there are, and switching them on and off.
 
 import { Type } from 'typebox';
-import type { ConfigStore } from '../config-store.ts';
-import { OperatingError } from '../failures.ts';
+import type { OperatingError } from '../failures.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
-import { PluginList, type PluginRow } from '../plugin-list.ts';
+import type { PluginRow, PluginsFace } from '../plugins-face.ts';
 import { checkNode, nodeParams, onNode } from '../this-node.ts';
 
 const pluginRow = Type.Object({
@@ -18,9 +17,10 @@ const pluginRow = Type.Object({
 });
 const plugin = Type.String({ minLength: 1, description: 'The name of the plugin' });
 
-export function pluginOperations(parts: AdminParts, configs: ConfigStore): AnyOperation[] {
-  const plugins = new PluginList(parts, (name) => changedKeys(configs, name));
-  return [...listing(parts, plugins), ...onThisNode(parts, plugins), ...everywhere(plugins)];
+export function pluginOperations(parts: AdminParts): AnyOperation[] {
+  const { settings, plugins } = parts;
+  const actions = actionsOf(plugins);
+  return [...listing(parts), ...onThisNode(settings, actions), ...everywhere(actions)];
 }
 
 interface NodePlugins {
@@ -28,7 +28,7 @@ interface NodePlugins {
   readonly plugins: readonly PluginRow[];
 }
 
-function listing({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
+function listing({ settings, plugins }: AdminParts): AnyOperation[] {
   return [
     define({
       name: 'list_all_plugins',
@@ -67,9 +67,9 @@ const verbs = {
 } as const;
 type Verb = keyof typeof verbs;
 
-function onThisNode({ settings }: AdminParts, plugins: PluginList): AnyOperation[] {
+function onThisNode(settings: AdminParts['settings'], actions: Actions): AnyOperation[] {
   const names = Object.keys(verbs) as Verb[];
-  return everywhere(plugins).map((operation, i) => {
+  return everywhere(actions).map((operation, i) => {
     const verb = names[i] as Verb;
     return onNode(settings, operation, { name: operation.name, descr: verbs[verb] });
   });
@@ -108,7 +108,7 @@ function reasonOf({ status, message }: OperatingError, unknown = 'not_found'): s
 }
 
 /** On all nodes of the cluster: on this one. */
-function everywhere(plugins: PluginList): AnyOperation[] {
+function everywhere(actions: Actions): AnyOperation[] {
   return (Object.keys(verbs) as Verb[]).map((verb) =>
     define({
       name: `${verb}_plugin`,
@@ -124,7 +124,7 @@ function everywhere(plugins: PluginList): AnyOperation[] {
       },
       params: Type.Object({ plugin }),
       async run(params) {
-        await plugins[verb](params.plugin);
+        await actions[verb](params.plugin);
       },
     }),
   );
@@ -139,16 +139,12 @@ function linesOf(rows: readonly PluginRow[]): string {
     .join('\n');
 }
 
-/** What the files say of a plugin that is not what it runs with. */
-function changedKeys(configs: ConfigStore, plugin: string): string[] {
-  try {
-    configs.check();
-  } catch (cause) {
-    if (!(cause instanceof OperatingError)) throw cause;
-    throw new OperatingError('failed', `parse_config_file_failed: ${cause.message}`, { cause });
-  }
-  return configs
-    .values()
-    .filter(({ app, running, next }) => app === plugin && running?.text !== next?.text)
-    .map(({ key }) => key);
+type Actions = Readonly<Record<Verb, (plugin: string) => Promise<void>>>;
+
+function actionsOf(plugins: PluginsFace): Actions {
+  return {
+    load: (plugin) => plugins.load(plugin),
+    unload: (plugin) => plugins.unload(plugin),
+    reload: (plugin) => plugins.reload(plugin),
+  };
 }

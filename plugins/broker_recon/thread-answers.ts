@@ -1,0 +1,35 @@
+// What every thread answers about itself. Law: nothing is measured unless somebody asks, except for the
+// highest values of the heap, once a second.
+
+import { threadId } from 'node:worker_threads';
+import type { WorkerContext } from '#sdk';
+import { type Collected, collectGarbage } from './collect.ts';
+import { HeapWatch, type HeapReading } from './heap-watch.ts';
+import { measurePulse, type Pulse } from './pulse.ts';
+
+const readMs = 1000;
+
+/** Where nodes of one thread have two parts of the plugin in it, it is counted once. */
+export interface OfThread<T> {
+  readonly threadId: number;
+  readonly found: T;
+}
+
+export interface ThreadAnswers extends Record<string, (...args: never[]) => unknown> {
+  heap(): OfThread<HeapReading>;
+  collect(): Promise<OfThread<Collected>>;
+  pulse(ms: number): Promise<OfThread<Pulse>>;
+}
+
+export function answersOf({
+  every,
+  signal,
+}: Pick<WorkerContext, 'every' | 'signal'>): ThreadAnswers {
+  const watch = new HeapWatch();
+  every(readMs, () => watch.read());
+  return {
+    heap: () => ({ threadId, found: watch.read() }),
+    collect: async () => ({ threadId, found: await collectGarbage() }),
+    pulse: async (ms) => ({ threadId, found: await measurePulse(ms, signal) }),
+  };
+}

@@ -1,0 +1,124 @@
+// Publishes another message in answer to an event. Laws: rules that answer each other end after `hopsMax`,
+// whichever way they go round, because every message says how many rules it has gone through; nobody waits
+// for what is published; how much may be under way is bounded.
+
+import { topicNameFault } from '#topics/topic';
+import type { QoS } from '#wire/packet';
+import { toJson } from '../eval/json.ts';
+import type { Value } from '../eval/value.ts';
+import { Template } from '../template.ts';
+import { type ActionDefinition, type ActionEvent, defineAction } from './action.ts';
+
+export const hopsMax = 8;
+/** Of one action in one worker. */
+const underWayMax = 10_000;
+/** As the source message has it. */
+const asSource = -1;
+
+export const republish: ActionDefinition = defineAction({
+  name: 'republish',
+  olderName: 'built_in:republish_action',
+  app: 'broker_rule_engine',
+  for: '$any',
+  types: [],
+  params: {
+    target_topic: {
+      type: 'string',
+      required: true,
+      default: 'repub/to/${client_id}',
+      format: 'topic',
+      title: { en: 'Target Topic', zh: '目的主题' },
+      description: {
+        en: 'To which topic the message will be republished; a template',
+        zh: '重新发布消息到哪个主题',
+      },
+    },
+    target_qos: {
+      type: 'number',
+      required: false,
+      default: 0,
+      enum: [asSource, 0, 1, 2],
+      title: { en: 'Target QoS', zh: '目的 QoS' },
+      description: {
+        en: 'QoS of the message; -1: that of the source message, 0 where there is none',
+        zh: '重新发布消息时用的 QoS，-1 表示使用原消息的 QoS',
+      },
+    },
+    target_retain: {
+      type: 'number',
+      required: false,
+      default: asSource,
+      enum: [asSource, 0, 1],
+      title: { en: 'Target Retain', zh: '目的保留标志' },
+      description: {
+        en: 'Whether it is retained; -1: as the source message, 0 where there is none',
+        zh: '是否保留消息，-1 表示与原消息相同',
+      },
+    },
+    payload_tmpl: {
+      type: 'string',
+      required: false,
+      default: '${payload}',
+      input: 'textarea',
+      title: { en: 'Payload Template', zh: '消息内容模板' },
+      description: {
+        en: 'The payload, with placeholders for selected data; empty: all of it as JSON',
+        zh: '消息内容模板，支持变量；为空时使用全部选择的数据 (JSON)',
+      },
+    },
+  },
+  title: { en: 'Republish', zh: '消息重新发布' },
+  description: { en: 'Republish a MQTT message to another topic', zh: '重新发布消息到另一个主题' },
+  create(params, { actionId, publish }) {
+    const topicTemplate = new Template(params['target_topic'] as string);
+    const payloadText = params['payload_tmpl'] as string;
+    const payloadTemplate = payloadText === '' ? undefined : new Template(payloadText);
+    const [qos, retain] = [params['target_qos'] as number, params['target_retain'] as number];
+    let underWay = 0;
+    return async (selected, event) => {
+      const topic = topicOf(topicTemplate, selected);
+      const hops = event.hops + 1;
+      if (hops > hopsMax) throw endless(event, topic);
+      if (underWay >= underWayMax) {
+        throw new Error(`Cannot republish to "${topic}": ${underWayMax} messages are under way`);
+      }
+      underWay++;
+      try {
+        await publish({
+          topic,
+          payload: payloadTemplate?.renderBytes(selected) ?? toJson(selected),
+          qos: (qos === asSource ? numberOf(event.get('qos')) : qos) as QoS,
+          retain: (retain === asSource ? numberOf(event.get('retain')) : retain) === 1,
+          clientId: actionId,
+          hops,
+        });
+      } finally {
+        underWay--;
+      }
+    };
+  },
+});
+
+function topicOf(template: Template, selected: Value): string {
+  const missing = template.missingIn(selected);
+  if (missing !== undefined) {
+    throw new Error(`Cannot republish: ${missing} of the target topic has no value`);
+  }
+  const topic = template.render(selected);
+  const isBrokers = topic.startsWith('$SYS/');
+  const fault = isBrokers ? 'only the broker itself publishes there' : topicNameFault(topic);
+  if (fault === undefined) return topic;
+  throw new Error(`Cannot republish to "${topic.slice(0, 200)}": ${fault}`);
+}
+
+function endless(event: ActionEvent, topic: string): Error {
+  const from = event.get('topic');
+  return new Error(
+    `Cannot republish "${String(from)}" to "${topic}": the message has gone through ${hopsMax} rules ` +
+      'already, which answer each other',
+  );
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}

@@ -1,0 +1,116 @@
+// A resource as it is kept, and how one comes from what somebody sends. Law: secrets come in and are kept, as
+// plain as the store that keeps them, and never go out again; whoever sends the mark that stands for one means
+// the one that is there.
+
+import { randomHex } from '#base/ids';
+import { checkParams, type Params, type ParamSpecs } from '../actions/param-spec.ts';
+import { RuleFault } from '../rule-fault.ts';
+import type { ResourceSpec } from './resource-service.ts';
+import { type ResourceType } from './resource-type.ts';
+import { resourceTypeNamed } from './type-table.ts';
+
+export interface ResourceRecord {
+  readonly id: string;
+  /** Its place among all. */
+  readonly order: number;
+  readonly name?: string | undefined;
+  readonly type: string;
+  readonly config: Params;
+  readonly description: string;
+}
+
+const mark = '******';
+const textMax = 4096;
+const configCharactersMax = 64 * 1024;
+const namePattern = /^[A-Za-z0-9_.@~-]{1,64}$/;
+const secretNames = /auth|token|secret|password|passwd|cookie|key|credential|signature/i;
+
+export function newResourceId(): string {
+  return `resource:${randomHex(4)}`;
+}
+
+/** `former`: what a mark stands for. */
+export function resourceRecordOf(
+  spec: ResourceSpec,
+  { id, order }: Pick<ResourceRecord, 'id' | 'order'>,
+  former?: Params,
+): ResourceRecord {
+  const { name, type, description = '' } = spec;
+  const config = configOf(spec, former);
+  if (typeof description !== 'string' || description.length > textMax) {
+    throw bad(`expected a description of at most ${textMax} characters`);
+  }
+  return { id, order, type, config, description, ...(name !== undefined && { name }) };
+}
+
+/** Undefined: none was named. */
+export function idOfName({ name, type }: ResourceSpec): string | undefined {
+  if (name === undefined) return undefined;
+  if (typeof name === 'string' && namePattern.test(name)) return `${type}:${name}`;
+  throw bad('expected a name of letters, digits and _ . @ ~ -, at most 64');
+}
+
+/** Checked, with defaults filled in. */
+export function configOf(spec: ResourceSpec, former?: Params): Params {
+  const type = typeOf(spec.type);
+  const given = unmarked(type.params, spec.config ?? {}, former ?? {});
+  const config = checkParams(type.params, given, `resource type "${type.name}"`);
+  if (JSON.stringify(config).length > configCharactersMax) {
+    throw bad(`its configuration has more than ${configCharactersMax} characters`);
+  }
+  try {
+    type.check?.(config);
+  } catch (error) {
+    throw bad(error instanceof Error ? error.message : String(error));
+  }
+  return config;
+}
+
+export function typeOf(name: unknown): ResourceType {
+  const type = typeof name === 'string' ? resourceTypeNamed(name) : undefined;
+  if (type !== undefined) return type;
+  throw new RuleFault('unknown_resource_type', `Resource Type ${String(name)} Not Found`);
+}
+
+export function shownConfig(typeName: string, config: Params): Params {
+  const specs = resourceTypeNamed(typeName)?.params ?? {};
+  return mapSecrets(specs, config, () => mark);
+}
+
+function unmarked(specs: ParamSpecs, config: Params, former: Params): Params {
+  if (typeof config !== 'object' || config === null) return config;
+  return mapSecrets(specs, config, (value, path) => {
+    if (value !== mark) return value;
+    let before: unknown = former;
+    for (const step of path) before = ownOf(before, step);
+    return before ?? value;
+  });
+}
+
+/** A copy in which every secret is what `change` makes of it. */
+function mapSecrets(
+  specs: ParamSpecs,
+  config: Params,
+  change: (value: unknown, path: readonly string[]) => unknown,
+): Params {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => {
+      const isSecret = Object.hasOwn(specs, name) && specs[name]?.secret === true;
+      if (!isSecret) return [name, value];
+      if (typeof value !== 'object' || value === null) return [name, change(value, [name])];
+      const members = Object.entries(value as Params).map(([key, one]) => {
+        return [key, secretNames.test(key) ? change(one, [name, key]) : one];
+      });
+      return [name, Array.isArray(value) ? value : Object.fromEntries(members)];
+    }),
+  );
+}
+
+function ownOf(value: unknown, key: string): unknown {
+  const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+  return isThere ? (value as Params)[key] : undefined;
+}
+
+function bad(what: string): RuleFault {
+  return new RuleFault('bad_params', `Cannot use the resource: ${what}`);
+}
