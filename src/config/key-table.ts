@@ -2,7 +2,7 @@
 // found beside it. Law: one table answers for all faces; a key that is not in it does not exist. What a
 // plugin has changes when its code is read anew.
 
-import { type Key, matchPattern } from './key.ts';
+import { hasNames, type Key, matchPattern } from './key.ts';
 import { type ConfFile, confFiles } from './keys.ts';
 import type { PluginValues } from './plugin-values.ts';
 
@@ -22,6 +22,9 @@ export class KeyTable {
   #files: readonly ConfFile[] = [];
   #plugins: readonly PluginConf[] = [];
   #all: readonly Key<unknown>[] = [];
+  /** Keys without names, by themselves; a start asks for hundreds of lines. */
+  #plain: ReadonlyMap<string, FoundKey> = new Map();
+  #named: readonly Key<unknown>[] = [];
   #broken: ReadonlySet<string> = new Set();
 
   constructor(plugins: readonly PluginConf[] = [], broken: ReadonlySet<string> = new Set()) {
@@ -62,10 +65,15 @@ export class KeyTable {
     this.#plugins = plugins;
     this.#broken = broken;
     this.#all = this.#files.flatMap((file) => file.sections.flatMap((part) => part.keys));
+    this.#named = this.#all.filter(({ pattern }) => hasNames(pattern));
+    const plain = this.#all.filter(({ pattern }) => !hasNames(pattern));
+    this.#plain = new Map(plain.map((key) => [key.pattern, { key, names: [] }]));
   }
 
   find(written: string): FoundKey | undefined {
-    for (const key of this.all) {
+    const plain = this.#plain.get(written);
+    if (plain !== undefined) return plain;
+    for (const key of this.#named) {
       const names = matchPattern(key.pattern, written);
       if (names) return { key, names };
     }

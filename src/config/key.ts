@@ -107,6 +107,11 @@ export function matchesSegment(segment: string, word: string): boolean {
   return wordsOf(segment).includes(word);
 }
 
+/** Whether a user chooses a part of it. */
+export function hasNames(pattern: string): boolean {
+  return /[$(<]/.test(pattern);
+}
+
 /** The words that a fixed segment or an alternative can be; none for `$` and `<n>`. */
 export function wordsOf(segment: string): readonly string[] {
   if (segment === '$' || segment === '<n>') return [];

@@ -11,11 +11,12 @@ import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './contradictions.ts';
 import { whyForeign } from './foreign-keys.ts';
 import { deepFreeze } from './freeze.ts';
-import { isSecretKey, type Key } from './key.ts';
+import { hasNames, isSecretKey, type Key } from './key.ts';
 import { type KeyTable, ownKeys, type PluginConf } from './key-table.ts';
 import { nearest, nearestKey } from './nearest.ts';
 import { nodeKeys } from './node-keys.ts';
 import { fromMap, fromOverrides, overridesWhere } from './overrides.ts';
+import { pluginHostKeys } from './plugin-host-keys.ts';
 import { PluginValues } from './plugin-values.ts';
 import type { NodeSettings, Settings } from './settings.ts';
 import {
@@ -24,6 +25,7 @@ import {
   fromEnvironment,
   fromFiles,
   type Gathered,
+  lastOf,
 } from './sources.ts';
 import { type EffectiveValue, type SetValue, Values } from './values.ts';
 
@@ -99,7 +101,8 @@ export function loadNodeOnly(options: LoadOptions): NodeSettings {
 
 /** Where plugins of users lie, also when other keys are wrong; undefined: nowhere. */
 export function loadPluginsDir(options: LoadOptions): string | undefined {
-  return buildSettings(readValues(options).values, options.root ?? installRoot).pluginHost.dir;
+  const dir = lastOf(gather(options), pluginHostKeys.dir.pattern);
+  return dir && resolve(options.root ?? installRoot, dir);
 }
 
 interface ReadValues {
@@ -110,14 +113,18 @@ interface ReadValues {
 }
 
 function readValues(options: LoadOptions): ReadValues {
+  const { root = installRoot, keys = ownKeys } = options;
+  return checked(gather(options), root, keys);
+}
+
+/** Everything that was written, the strongest source last. */
+function gather(options: LoadOptions): Gathered[] {
   const { configFile, env = {}, sets = [], root = installRoot, keys = ownKeys } = options;
   const files = configFile === undefined ? nothing : fromFiles(configFile, keys.broken);
   const above = [fromEnvironment(env, keys), fromCommandLine(sets), fromDataDir(options.dataDir)];
-  const dataDir = resolve(
-    root,
-    checked([files, ...above], root, keys).values.get(nodeKeys.dataDir),
-  );
-  return checked([files, overridesIn(dataDir, options), ...above], root, keys);
+  const { pattern, absent = '' } = nodeKeys.dataDir;
+  const dataDir = resolve(root, lastOf([files, ...above], pattern) || absent);
+  return [files, overridesIn(dataDir, options), ...above];
 }
 
 const nothing: Gathered = { assignments: [], problems: [] };
@@ -206,7 +213,7 @@ function effectiveValues(settings: Settings, values: Values, keys: KeyTable): Ef
 }
 
 function instancesOf(key: Key<unknown>, values: Values): (readonly string[])[] {
-  if (!/[$(<]/.test(key.pattern)) return [[]];
+  if (!hasNames(key.pattern)) return [[]];
   const isListenerKey = key.pattern.startsWith('listener.') && !key.pattern.includes('<n>');
   if (!isListenerKey) return values.ofPattern(key).map(({ names }) => names);
   const kinds = /\((.*?)\)/.exec(key.pattern)?.[1]?.split('|') ?? [];

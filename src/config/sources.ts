@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import type { ConfigProblem } from './config-error.ts';
+import { hasNames } from './key.ts';
 import type { KeyTable } from './key-table.ts';
 import { nearest } from './nearest.ts';
 import { parseConf } from './parse.ts';
@@ -21,6 +22,12 @@ export interface Assignment {
 export interface Gathered {
   readonly assignments: Assignment[];
   readonly problems: ConfigProblem[];
+}
+
+/** What the strongest of these sources says of a key, unchecked. */
+export function lastOf(sources: readonly Gathered[], key: string): string | undefined {
+  const all = sources.flatMap(({ assignments }) => assignments);
+  return all.findLast((assignment) => assignment.key === key)?.value;
 }
 
 /** The main file, then `plugins/*.conf` beside it by name, but for those of `broken` plugins. */
@@ -101,7 +108,7 @@ export function fromEnvironment(
 }
 
 function slipOf(key: string, keys: KeyTable): string | undefined {
-  const fixed = keys.all.map(({ pattern }) => pattern).filter((pattern) => !/[$(<]/.test(pattern));
+  const fixed = keys.all.map(({ pattern }) => pattern).filter((pattern) => !hasNames(pattern));
   const singleUnderscores = fixed.find((pattern) => pattern.replaceAll('.', '_') === key);
   return (
     singleUnderscores ??
