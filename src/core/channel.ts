@@ -230,8 +230,16 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   acknowledge(type: AckType, packetId: number, code: number, wait: Wait, text?: string): void {
     if (wait === undefined && (this.#acks === undefined || this.#acks.size === 0)) {
       this.sendAck(type, packetId, code, text);
-      return;
-    }
+    } else this.#acknowledgeLater(type, packetId, code, wait, text);
+  }
+
+  #acknowledgeLater(
+    type: AckType,
+    packetId: number,
+    code: number,
+    wait: Wait,
+    text: string | undefined,
+  ): void {
     this.#acks ??= new AckOrder(
       (ack) => {
         this.sendAck(ack.type, ack.packetId, ack.reasonCode, ack.text);

@@ -76,7 +76,17 @@ export class ExpressLane {
 
   /** Takes the frame, or answers false: not for this lane. Throws for an invalid topic. */
   take(sender: ExpressSender, bytes: Buffer, start: number, body: number, end: number): boolean {
-    if (!this.isOpen || !sender.isExpress || bytes[start] !== plainHeader) return false;
+    if (bytes[start] !== plainHeader || !this.isOpen || !sender.isExpress) return false;
+    return this.#takePlain(sender, bytes, start, body, end);
+  }
+
+  #takePlain(
+    sender: ExpressSender,
+    bytes: Buffer,
+    start: number,
+    body: number,
+    end: number,
+  ): boolean {
     const topicLength = ((bytes[body] as number) << 8) | (bytes[body + 1] as number);
     const topicStart = body + 2;
     const topicEnd = topicStart + topicLength;
@@ -105,8 +115,10 @@ export class ExpressLane {
 
   /** Sends the run that has been gathered. */
   flush(): void {
-    const route = this.#route;
-    if (route === null) return;
+    if (this.#route !== null) this.#send(this.#route);
+  }
+
+  #send(route: Route): void {
     const sender = this.#sender as ExpressSender;
     const run = this.#run;
     const { count } = run;

@@ -103,57 +103,67 @@ export function onPublish(
   scanPublish(parts, header, bytes, body, end, channel.isV5);
   metrics.add(Metric.qos0Received + ((header >> 1) & 3));
   channel.receivedMessages++;
-  const inbound = inboundOf(channel, bytes, start, header, end);
-  if (!isOrdinary(inbound)) return runStages(publishStages, inbound);
-  routeAndAcknowledge(inbound);
+  const properties = publishProperties(bytes);
+  const named = resolveTopic(channel, bytes, properties?.topicAlias);
+  const route = channel.mountpoint === '' ? named : mountedRoute(channel, named.topic);
+  const message = messageOf(channel, route.topic, properties, bytes, start, header, end);
+  const { packetId } = parts;
+  if (!isOrdinary(channel, message, route)) {
+    const isDuplicate = (header & dupBit) !== 0;
+    const inbound = new Inbound(channel, packetId, named.topic, message, route, isDuplicate);
+    return runStages(publishStages, inbound);
+  }
+  const { publishing } = channel.core;
+  const copies = publishing.accept(message, route);
+  channel.acknowledge('puback', packetId, codeFor(copies), publishing.wait);
   return undefined;
 }
 
 /** A QoS 1 publish for which every stage but the last would find nothing to do: the usual one. */
-function isOrdinary({ channel, qos, message, route }: Inbound): boolean {
+function isOrdinary(channel: Channel, { qos, properties }: Message, route: Route): boolean {
   return (
     qos === 1 &&
     !route.isSystem &&
-    message.properties === undefined &&
+    properties === undefined &&
     channel.isUnchecked &&
     channel.core.express.isOpen &&
     (!channel.isControlled || channel.mayPublish(route))
   );
 }
 
-/** Reads what `parts` found into a message that still lies in the read buffer. */
-function inboundOf(
+/** What `parts` found, as a message that still lies in the read buffer. */
+function messageOf(
   channel: Channel,
+  topic: string,
+  properties: Properties | undefined,
   bytes: Buffer,
   start: number,
   header: number,
   end: number,
-): Inbound {
+): Message {
   const { topicStart, topicEnd, packetId, payloadStart } = parts;
-  const properties = publishProperties(bytes);
-  const alias = properties?.topicAlias;
-  const named = resolveTopic(channel, bytes, topicStart, topicEnd, alias);
-  if (properties !== undefined) delete properties.topicAlias;
-  const { mountpoint, core } = channel;
-  const route = mountpoint === '' ? named : core.router.routeTo(mounted(mountpoint, named.topic));
-  const message = Message.borrowed(
-    route.topic,
+  const isAliased = properties?.topicAlias !== undefined;
+  if (isAliased) delete properties.topicAlias;
+  return Message.borrowed(
+    topic,
     header,
     properties,
     channel.publisher,
-    core.timers.nowMs,
+    channel.core.timers.nowMs,
     bytes,
     start,
     packetId === 0 ? 0 : topicEnd,
     payloadStart,
     end,
     channel.isV5,
-    alias === undefined &&
-      mountpoint === '' &&
+    !isAliased &&
+      channel.mountpoint === '' &&
       !isOverlong(topicStart - 2 - start, end - topicStart + 2),
   );
-  const isDuplicate = (header & dupBit) !== 0;
-  return new Inbound(channel, packetId, named.topic, message, route, isDuplicate);
+}
+
+function mountedRoute({ mountpoint, core }: Channel, topic: string): Route {
+  return core.router.routeTo(mounted(mountpoint, topic));
 }
 
 /** A name that was short enough may not be so under its mountpoint. */
@@ -180,21 +190,16 @@ function publishProperties(bytes: Buffer): Properties | undefined {
   return properties;
 }
 
-function resolveTopic(
-  channel: Channel,
-  bytes: Buffer,
-  start: number,
-  end: number,
-  alias: number | undefined,
-): Route {
+function resolveTopic(channel: Channel, bytes: Buffer, alias: number | undefined): Route {
+  const { topicStart, topicEnd } = parts;
   const { router } = channel.core;
-  if (start === end) {
+  if (topicStart === topicEnd) {
     if (alias === undefined || channel.inboundAliases === null) {
       throw new ProtocolError(Reason.protocolError, 'Cannot publish to an empty topic'); // [MQTT-4.7.3-1]
     }
     return router.refresh(channel.inboundAliases.get(alias));
   }
-  const route = routeOfTopic(router, channel, bytes, start, end);
+  const route = routeOfTopic(router, channel, bytes, topicStart, topicEnd);
   if (alias !== undefined) {
     channel.inboundAliases ??= new InboundAliases(channel.zone.maxTopicAlias);
     channel.inboundAliases.set(alias, route);
@@ -333,8 +338,11 @@ function routeAndAcknowledge(inbound: Inbound): undefined {
   const { publishing } = inbound.channel.core;
   if (inbound.qos === 2) namePassage(inbound);
   const copies = publishing.accept(inbound.message, inbound.route);
-  const code = copies === 0 ? Reason.noMatchingSubscribers : Reason.success;
-  acknowledge(inbound, code, publishing.wait);
+  acknowledge(inbound, codeFor(copies), publishing.wait);
+}
+
+function codeFor(copies: number): number {
+  return copies === 0 ? Reason.noMatchingSubscribers : Reason.success;
 }
 
 /**

@@ -6,7 +6,10 @@ import { RightsMemory } from './rights.ts';
 import type { Route } from './router.ts';
 
 export function mayPublishAt(asker: Asker, route: Route): boolean {
-  if (asker.rights?.isLastAllowed(route) === true) return true;
+  return asker.rights?.isLastAllowed(route) === true || learnRight(asker, route);
+}
+
+function learnRight(asker: Asker, route: Route): boolean {
   const { rights, hooks } = asker.core;
   const isAsked = hooks.lists['client.check_acl'] !== null;
   if (isAsked && !rights.settings.isCached) return false;

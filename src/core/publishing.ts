@@ -5,7 +5,6 @@
 import { topicNameFault } from '#topics/topic';
 import type { Hooks } from '#hooks/runner';
 import type { MessageRefusal } from '#hooks/table';
-import type { Watcher } from './filter-node.ts';
 import type { Message } from './message.ts';
 import { Metric, type Metrics } from './metrics.ts';
 import type { Wait } from './ports.ts';
@@ -78,20 +77,22 @@ export class Publishing {
       this.#hooks.tell('message.routed', message.own(), fresh);
       fresh = this.#router.refresh(fresh);
     }
-    const { watchers } = fresh;
-    if (watchers.length > 0) {
-      message.own();
-      for (let i = 0; i < watchers.length; i++) (watchers[i] as Watcher)(message);
-      fresh = this.#router.refresh(fresh);
-    }
+    if (fresh.watchers.length > 0) fresh = this.#show(message, fresh);
     const copies = this.#router.dispatch(message, fresh, this);
-    if (copies === 0) {
-      this.#metrics.add(Metric.messagesDropped);
-      if (this.#hooks.lists['message.dropped'] !== null) {
-        this.#hooks.tell('message.dropped', message.own(), 'no_subscribers', undefined);
-      }
-    }
+    if (copies === 0) this.#dropUnheard(message);
     return copies;
+  }
+
+  #show(message: Message, route: Route): Route {
+    message.own();
+    for (const watcher of route.watchers) watcher(message);
+    return this.#router.refresh(route);
+  }
+
+  #dropUnheard(message: Message): void {
+    this.#metrics.add(Metric.messagesDropped);
+    if (this.#hooks.lists['message.dropped'] === null) return;
+    this.#hooks.tell('message.dropped', message.own(), 'no_subscribers', undefined);
   }
 
   /** A store that cannot be read refuses like one that cannot be written. */

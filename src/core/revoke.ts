@@ -83,9 +83,9 @@ function revokedBy(
 function withdraw(out: Outflow, isRevoked: IsRevoked): Queued[] {
   const dropped = out.takeUnacked(isRevoked);
   for (const entry of out.window.inflight.inOrder()) {
-    const { message, delivery, phase } = entry;
+    const { message, delivery, phase, seq, receipt } = entry;
     if (phase !== Phase.awaitPubrec || !message || !isRevoked(message, delivery)) continue;
-    dropped.push({ ...entry, message, delivery: alone(delivery), mayBeSent: true });
+    dropped.push({ message, delivery: alone(delivery), seq, receipt, mayBeSent: true });
     finishBlindly(out, entry);
   }
   for (const queued of out.queue.extract((one) => isRevoked(one.message, one.delivery))) {
