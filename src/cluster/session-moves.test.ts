@@ -1,9 +1,10 @@
-// What waits for a session on its way is let go of when its publisher, or the worker of that, is gone. The
-// moves themselves are tested with whole workers: test/regression/workers-move.test.ts.
+// What waits for a session on its way is let go of when its publisher, or the worker of that, is gone, and
+// a move that failed is not over before all know where its member is. The moves themselves are tested with whole workers: test/regression/workers-move.test.ts.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
 import { systemClock } from '#base/clock';
 import type { Message } from '#core/message';
 import type { Wait } from '#core/ports';
@@ -16,15 +17,20 @@ import { SessionMoves } from './session-moves.ts';
 import { packHead } from './words.ts';
 import { WorkerPeer } from './worker-peer.ts';
 
-/** Session `x`, a member of `$share/g/t`, is on its way from worker 1 to this one. */
-function arriving(broker: TestBroker): { moves: SessionMoves; from: WorkerPeer } {
-  const { broker: ours } = broker;
+/** With worker 1 as the other one. */
+function movesOf({ broker: ours }: TestBroker): { moves: SessionMoves; other: WorkerPeer } {
   const store = new DurableStore(new MemoryEngine(), { clock: systemClock });
   const { core } = ours;
   const handedOn = new HandedOn(store.records('handed-on'), 0);
-  const from = new WorkerPeer(1, { core, handedOn, onWord: () => undefined });
+  const other = new WorkerPeer(1, { core, handedOn, onWord: () => undefined });
   const flushedBy = (): undefined => undefined;
-  const moves = new SessionMoves({ broker: ours, store, index: 0, peers: [from], flushedBy });
+  const moves = new SessionMoves({ broker: ours, store, index: 0, peers: [other], flushedBy });
+  return { moves, other };
+}
+
+/** Session `x`, a member of `$share/g/t`, is on its way from worker 1 to this one. */
+function arriving(broker: TestBroker): { moves: SessionMoves; from: WorkerPeer } {
+  const { moves, other: from } = movesOf(broker);
   const names = { clientId: 'x', username: undefined, provenUsername: undefined };
   const times = { createdAtMs: 0, expirySeconds: 1000, leftAtMs: 0, sentSeq: 0 };
   const head = packHead({ ...names, ...times, mountpoint: '', zone: 'external' });
@@ -60,3 +66,24 @@ for (const why of ['its publisher moves', 'the worker of its publisher dies'] as
     if (why === 'its publisher moves') assert.equal(await isHeld(kept), true);
   });
 }
+
+test('a move that fails is over when every worker knows that the member is here again', async () => {
+  await using broker = await startBroker({ workers: 0 });
+  const { moves, other } = movesOf(broker);
+  const { port1, port2 } = new MessageChannel();
+  other.up(port1);
+  const client = await broker.connect({ clientId: 'x', properties: { sessionExpirySeconds: 9 } });
+  await client.subscribe('$share/g/t', { qos: 2 });
+  const told = Promise.withResolvers<void>();
+  broker.broker.core.peers.member = () => told.promise;
+  const session = broker.session('x');
+  assert.ok(session !== undefined);
+  const over = moves.send(session, other).catch(() => undefined);
+  other.down();
+  moves.peerDown(other);
+  assert.equal(session.leaving, undefined);
+  assert.equal(await isHeld(over), true);
+  told.resolve();
+  await over;
+  port2.close();
+});

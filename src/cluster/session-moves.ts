@@ -25,6 +25,7 @@ import type { Store } from '#core/store-port';
 import { storedDelivery } from '#core/stored-delivery';
 import type { Subscription } from '#core/subscription';
 import { deliveryOf } from '#core/subscriptions';
+import { bothWaits } from '#core/wait';
 import { pack, type PackedBaggage, unpack } from './packed-baggage.ts';
 import type { WorkerPeer } from './worker-peer.ts';
 import { type Offer, packHead, unpackHead, type Word } from './words.ts';
@@ -116,7 +117,7 @@ export class SessionMoves {
     else if (word[0] === 'arrived') this.#finish(this.#leavingOf(word[1], word[2]));
     else if (word[0] === 'stay') this.#giveIn(this.#arrivingOf(word[1], word[2]));
     else if (word[0] === 'returned') this.#onReturned(word[1], word[2]);
-    else if (word[0] === 'disown') this.#disown(({ passage }) => passage?.sessionNo === word[1]);
+    else if (word[0] === 'disown') this.#disownOf(word[1]);
   }
 
   #leavingOf(clientId: string, move: string): Leaving | undefined {
@@ -196,7 +197,8 @@ export class SessionMoves {
   /**
    * What its client has published with QoS 2 and was not confirmed it repeats where it is now. By then our
    * copies are on disk, where they are known by their passage, or are nowhere: neither sent again from
-   * here nor stored later, by a session that is on its way itself.
+   * here nor stored later, by a session that is on its way itself. NOTE: nothing is let go of after the
+   * wait; the session may have stayed, and its client may be here and have published since.
    */
   async #letGoOfPublishes(session: Session): Promise<void> {
     const { journal } = session;
@@ -206,10 +208,15 @@ export class SessionMoves {
     session.leaveTaken();
     const { peers, flushedBy } = this.#home;
     const up = peers.filter(({ isUp }) => isUp);
-    this.#disown(({ passage }) => passage?.sessionNo === no);
+    this.#disownOf(no);
     for (const peer of up) peer.say(['disown', no]);
     await flushedBy(up);
-    for (const peer of peers) peer.disown(no);
+  }
+
+  /** Also what we have of it for others: where it came from elsewhere, it was for a member that has moved. */
+  #disownOf(sessionNo: number): void {
+    this.#disown(({ passage }) => passage?.sessionNo === sessionNo);
+    for (const peer of this.#home.peers) peer.disown(sessionNo);
   }
 
   #disown(isDisowned: (message: Message) => boolean): void {
@@ -315,9 +322,15 @@ export class SessionMoves {
     session.leaving = undefined;
     // To its shared subscriptions it was a member over there since that worker said so.
     const { subscriptions: all } = this.#home.broker.core;
-    for (const one of session.subscriptions.values()) if (one.group) all.restore(session, one);
+    let told: Wait;
+    for (const one of session.subscriptions.values()) {
+      if (one.group) told = bothWaits(told, all.restore(session, one).wait);
+    }
     held.deliverTo(session);
-    done.reject(new Error(`Cannot move a session: ${why}`));
+    // The successor of that worker does not have it: whoever heard that first would know of no member.
+    const fail = (): void => done.reject(new Error(`Cannot move a session: ${why}`));
+    if (told === undefined) fail();
+    else told.then(fail, fail);
   }
 
   /**

@@ -304,6 +304,46 @@ test('a directed message for a group that is gone is confirmed: nobody wants it'
   assert.equal(await standOf(a.peer.forwardTo(memberOf('m'), qos1('x'), false)), 'stored');
 });
 
+test('what was for a member that the successor does not have goes to whoever is chosen anew', async (t) => {
+  const both = await pair(t);
+  const { a } = both;
+  a.peer.down();
+  const waits = [false, true].map((isHandedOn) =>
+    a.peer.forwardTo(memberOf('m'), qos1('x'), isHandedOn),
+  );
+  const here = new FakeSubscriber('here');
+  const flush = Promise.withResolvers<void>();
+  const handedOn: boolean[] = [];
+  here.deliver = (_message, _delivery, isHandedOn = false) => {
+    handedOn.push(isHandedOn);
+    return flush.promise;
+  };
+  void a.core.filters.add('t', 'g', deliveryTo(here, { qos: 1 }));
+  await both.succeed();
+  assert.deepEqual(handedOn, [false, true]);
+  for (const wait of waits) assert.equal(await standOf(wait), 'waits');
+  assert.equal(a.records.size, 1);
+  flush.resolve();
+  for (const wait of waits) assert.equal(await standOf(wait), 'stored');
+  assert.equal(a.records.size, 0);
+});
+
+test('what was for a member that the successor has goes there, and nowhere else', async (t) => {
+  const both = await pair(t);
+  const { a } = both;
+  a.peer.down();
+  const wait = a.peer.forwardTo(memberOf('m'), qos1('x'), false);
+  const here = new FakeSubscriber('here');
+  void a.core.filters.add('t', 'g', deliveryTo(here, { qos: 1 }));
+  a.core.filters.setMember(a.peer, memberOf('m'));
+  await both.succeed(false);
+  const member = new FakeSubscriber('m');
+  void both.b.core.filters.add('t', 'g', deliveryTo(member, { qos: 1 }));
+  both.b.peer.say(['hello']);
+  assert.equal(await standOf(wait), 'stored');
+  assert.deepEqual([member.topics, here.topics], [['t'], []]);
+});
+
 test('a member that does not store its messages keeps nobody waiting', async (t) => {
   const { a } = await pair(t);
   assert.equal(a.peer.forwardTo(memberOf('m', false), qos1('x'), false), undefined);

@@ -11,6 +11,7 @@ import type { Message, Publisher } from '#core/message';
 import { Metric } from '#core/metrics';
 import type { MemberName, MemberState, Peer } from '#core/peers-port';
 import type { Wait } from '#core/ports';
+import { RemoteMember } from '#core/remote-member';
 import type { Route } from '#core/router';
 import { bothWaits, unpromised } from '#core/wait';
 import type { HandedOn } from './handed-on.ts';
@@ -84,7 +85,10 @@ export class WorkerPeer implements Peer, LinkOwner, LinkSink {
     link?.close();
   }
 
-  /** It has said what it wants: what is owed goes now, ahead of what comes. */
+  /**
+   * It has said what it wants: what is owed goes now, ahead of what comes. Not what was for a member that it
+   * never got or that has moved: it may not know yet where that one is, and would confirm for nobody.
+   */
   greeted(): void {
     const owed = this.#owed;
     this.#owed = [];
@@ -92,11 +96,25 @@ export class WorkerPeer implements Peer, LinkOwner, LinkSink {
     this.#isReady = true;
     for (const { entries, answer } of owed) {
       const waits = new Set<Wait>();
-      for (const { message, member, flags } of entries) {
-        message.mayBeHad = message.passage !== undefined;
-        waits.add(this.#send(message, member, flags));
+      for (const entry of entries) {
+        entry.message.mayBeHad = entry.message.passage !== undefined;
+        waits.add(this.#sendAgain(entry));
       }
       answer.resolve([...waits].reduce(bothWaits, undefined));
+    }
+  }
+
+  #sendAgain({ message, member, flags }: Entry): Wait {
+    if (member === undefined) return this.#send(message, member, flags);
+    const group = this.#home.core.filters.group(member.filter, member.group);
+    const session = group?.sessionOf(member.clientId);
+    const isThere = session instanceof RemoteMember && session.peer === this;
+    if (isThere) return this.#send(message, member, flags);
+    try {
+      return group?.dispatch(message, (flags & Flag.isHandedOn) !== 0);
+    } catch (error) {
+      this.onFault(error);
+      return Promise.reject(error as Error);
     }
   }
 

@@ -315,8 +315,15 @@ test('the packet id of a publish that is let go of when its session moves is not
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken = session?.take(12, promise);
   session?.leaveTaken();
+  // The session has stayed, and its client repeats the publish.
+  const again = Promise.withResolvers<void>();
+  const repeated = session?.take(12, again.promise);
   resolve();
   await taken;
   await broker.flushed();
-  assert.deepEqual([...(session?.journal?.stored.taken() ?? [])], []);
+  const ids = (): number[] => Array.from(session?.journal?.stored.taken() ?? [], ([id]) => id);
+  assert.deepEqual(ids(), []);
+  again.resolve();
+  await repeated;
+  assert.deepEqual(ids(), [12]);
 });

@@ -219,21 +219,23 @@ export class Session implements Subscriber, Releasing {
     const { journal } = this;
     const isTogether = wait === undefined || wait === journal?.wait;
     if (isTogether) journal?.stored.take(packetId, this.#parts.timers.nowMs);
-    const flushed = isTogether ? journal?.wait : wait.then(() => this.#takeStored(packetId));
-    const stored = bothWaits(wait, flushed);
+    const isIt = (): boolean => this.awaitingRel.waitOf(packetId) === stored;
+    const flushed = isTogether ? journal?.wait : wait.then(() => this.#takeStored(packetId, isIt));
+    const stored: Wait = bothWaits(wait, flushed);
     this.awaitingRel.add(packetId, stored);
     return stored;
   }
 
   /**
    * Of a message that is not on its way to the disk, because other workers store it or a session that is
-   * still to come: not before it is there, or a crash could leave the id without the message. Until then a repetition is known by its passage. From then on it is stored, and cannot
-   * be refused any more: the store tells the id until it is there.
+   * still to come: not before it is there, or a crash could leave the id without the message. Until then
+   * a repetition is known by its passage. From then on it is stored, and cannot be refused any more: the
+   * store tells the id until it is there.
    */
-  async #takeStored(packetId: number): Promise<void> {
+  async #takeStored(packetId: number, isIt: () => boolean): Promise<void> {
     const { journal } = this;
-    // It may be released, refused or gone by now.
-    if (this.#isOver || !this.awaitingRel.has(packetId)) return;
+    // It may be gone by now, and the id be that of its repetition, which is not stored yet.
+    if (this.#isOver || !isIt()) return;
     journal?.stored.take(packetId, this.#parts.timers.nowMs, true);
     if (journal?.isSync === true) await this.#parts.store.lastingFlushed();
   }

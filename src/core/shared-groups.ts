@@ -152,13 +152,13 @@ export class SharedGroup implements Regroup {
     return (this.#members.find(({ joinNo }) => joinNo === agreed) ?? chosen).delivery;
   }
 
-  dispatch(message: Message): Wait {
+  dispatch(message: Message, isHandedOn = false): Wait {
     // Members may leave while a message is under way to its receivers.
     if (this.size === 0) return undefined;
     const had = message.mayBeHad && this.#hasPassed(message);
     if (had !== false) return had === true ? undefined : had;
     const chosen = this.#choose(message);
-    return chosen.session.deliver(message, chosen);
+    return chosen.session.deliver(message, chosen, isHandedOn);
   }
 
   #hasPassed({ passage }: Message): boolean | Promise<void> {

@@ -30,7 +30,8 @@ export interface DeathOptions {
 
 const manners: readonly Manner[] = ['throw', 'exit', 'publish', 'publish'];
 const usualQuietMs = 5000;
-const successorMsMax = 20_000;
+const successorMsMax = 60_000;
+const publishMsMax = 3000;
 const actEveryMs = 3;
 
 interface LogLine {
@@ -73,8 +74,9 @@ class DeathRun {
   readonly #patience: Patience;
   /** In which worker a client was connected last, as far as the log has told. */
   readonly #places = new Map<string, number>();
-  /** Told to die, and no successor has come. */
+  /** Told to die, and no successor has come; and those of them that live on so far. */
   readonly #dying = new Set<number>();
+  readonly #alive = new Set<number>();
   /** Deaths that were ordered and deaths that happened, and the alarms that told of them. */
   #died = 0;
   #restarted = 0;
@@ -115,7 +117,12 @@ class DeathRun {
     if (event === 'test.left' && this.#places.get(clientId) === worker)
       this.#places.delete(clientId);
     if (event === 'alarm.raised') this.#alarmed.add(name);
-    if (event === 'worker.died') this.#died++;
+    if (event === 'worker.died') {
+      this.#died++;
+      this.#alive.delete(worker);
+      // Who was there is somewhere else soon, and another death may take what the log says of that.
+      for (const [name, place] of this.#places) if (place === worker) this.#places.delete(name);
+    }
     if (event === 'worker.restarted') {
       this.#restarted++;
       this.#dying.delete(worker);
@@ -167,6 +174,7 @@ class DeathRun {
       const manner = random.pick(manners);
       if (this.#dying.has(worker)) return;
       this.#dying.add(worker);
+      this.#alive.add(worker);
       trace?.(`die ${worker} ${manner}`);
       this.#books.wills.stop(0);
       broker.say(`die ${worker} ${manner}`);
@@ -181,12 +189,16 @@ class DeathRun {
     const isReplaced = (): boolean => this.#dying.size === 0 || broker.port === undefined;
     const late = (): Error => new Error('late');
     const look = (): true | undefined => (isReplaced() ? true : undefined);
-    // Who dies at its next publish needs one.
+    // Who dies at its next publish needs one, and there may be no publisher left there.
     const coming = setInterval(() => this.#arrive(port), 500);
+    const enough = setTimeout(() => {
+      for (const worker of this.#alive) broker.say(`die ${worker} exit`);
+    }, publishMsMax);
     await this.#patience.watch.until(look, successorMsMax, late).catch(() => {
       this.#books.violations.add('stuck', `no successor of ${[...this.#dying].join(', ')}`);
       this.#dying.clear();
     });
+    clearTimeout(enough);
     clearInterval(coming);
     clearInterval(acting);
     broker.say('forgive');

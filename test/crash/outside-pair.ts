@@ -29,6 +29,10 @@ export class OutsidePair {
       books.violations.add('forgotten', `the session of "${name}"`);
     this.#publisher = new OutsideClient(publisherName, 4, forget);
     this.#subscriber = new OutsideClient(subscriberName, 5, forget);
+    // Each time: its last connection may have been lost before the SUBACK.
+    this.#subscriber.mqtt.on('connect', () => {
+      if (!this.#hasSubscribed) this.#subscribe();
+    });
     this.#subscriber.mqtt.on('message', (_topic, _payload, packet) => {
       const { topic, qos, dup, retain } = packet;
       const payload = Buffer.from(packet.payload);
@@ -62,20 +66,11 @@ export class OutsidePair {
   connect(port: number): void {
     this.#publisher.connect(port);
     this.#subscriber.connect(port);
-    this.#subscribeOnceConnected();
-  }
-
-  #subscribeOnceConnected(): void {
-    this.#subscriber.mqtt.once('connect', () => {
-      if (!this.#hasSubscribed) this.#subscribe();
-    });
   }
 
   /** Those that have lost their connection come again. */
   comeBack(): void {
     this.#publisher.comeBack();
-    // Its last connection may have been lost before the SUBACK.
-    if (!this.#hasSubscribed) this.#subscribeOnceConnected();
     this.#subscriber.comeBack();
   }
 

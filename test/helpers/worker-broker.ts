@@ -121,7 +121,10 @@ export class WorkerBrokers {
       port: port1,
       ended: promise,
       storeLeft: promise.then(() => lane.left()),
-      terminate: async () => node.close(),
+      terminate: async () => {
+        node.close();
+        resolve(undefined);
+      },
     };
   }
 }
