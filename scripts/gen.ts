@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { apiDocs } from '#admin/api-docs';
 import { cliCatalogue } from '#admin/console-usage';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { renderConf } from '#config/render-conf';
 import { renderDocs } from '#config/render-docs';
 import { paperCatalogueOfAll } from '#host/paper-plugins';

@@ -1,11 +1,11 @@
-// The composition root: with banner.ts and managed-node.ts the only place that may import anything. Opens
+// The composition root: with banner.ts, config-check.ts and managed-node.ts the only place that may import anything. Opens
 // the log, starts the node, and takes everything down again in the opposite order.
 
 import { setFlagsFromString } from 'node:v8';
 import { openLog } from '#base/log';
 import { notifySupervisor } from '#base/supervisor';
 import { banner } from './banner.ts';
-import type { RunOptions } from './cli/run-options.ts';
+import type { FilesCheck, RunOptions } from './cli/run-options.ts';
 import { startManagedNode } from './managed-node.ts';
 
 /**
@@ -14,6 +14,9 @@ import { startManagedNode } from './managed-node.ts';
  * on the command line void the caches of compiled code, and 50 ms of every start with them.
  */
 const inlinedBytecodeMax = 4500;
+
+export const checkConfigFiles: FilesCheck = async (config) =>
+  (await import('./config-check.ts')).checkFiles(config);
 
 /** Runs a broker until it is told to stop. */
 export async function run(options: RunOptions): Promise<void> {

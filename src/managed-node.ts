@@ -8,7 +8,7 @@ import type { KeyTable } from '#config/key-table';
 import type { EffectiveValue } from '#config/values';
 import type { FoundPlugin } from '#plugin/discover';
 import type { BeforeListening, NodeFace } from '#node/node-face';
-import { allMetrics } from '#admin/all-metrics';
+import { allMetrics, allStats } from '#admin/all-metrics';
 import { Catalogue } from '#admin/catalogue';
 import { openServices, type Services } from '#admin/services';
 import type { Figures } from '#host/control-context';
@@ -102,7 +102,7 @@ class LateFigures implements Figures {
   }
 
   stats(): Readonly<Record<string, number>> {
-    return this.node?.node.stats() ?? {};
+    return this.node === undefined ? {} : allStats(this.node);
   }
 
   async prometheus(): Promise<string> {

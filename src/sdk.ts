@@ -3,10 +3,12 @@
 // explains it. Law: light, because every worker loads it.
 
 import type { PluginDefinition } from '#plugin/contract';
+import { Later } from '#plugin/later';
 import type { WorkerContext, WorkerPart } from '#plugin/worker-context';
 import type { ControlContext } from '#host/control-context';
 import type * as Http from './sdk-http.ts';
 import type * as Passwords from './sdk-passwords.ts';
+import type * as RuleWorker from './sdk-rule-worker.ts';
 import type * as Rules from './sdk-rules.ts';
 
 export { type Key, type KeysOf, key, optionalKey } from '#config/key';
@@ -25,6 +27,7 @@ export {
   type ValueType,
 } from '#config/value-type';
 export type { PluginLine, PluginValues } from '#config/plugin-values';
+export { headerKey, headerValue, readHeaders } from '#config/header-keys';
 export type {
   AclAnswer,
   AuthVerdict,
@@ -40,6 +43,7 @@ export type {
 export type { Properties, QoS } from '#wire/packet';
 export { Reason } from '#wire/reason-codes';
 export { filterFault, parseFilter, topicNameFault } from '#topics/topic';
+export { fillLevels } from '#topics/client-levels';
 export { matches } from '#topics/match';
 export type { Clock } from '#base/clock';
 export { describeError } from '#base/errors';
@@ -57,6 +61,7 @@ export { FileWatch } from '#net/file-watch';
 export type { Logger } from '#base/log';
 export type { RecordStore } from '#core/store-port';
 export { RuleFault } from '#rules/rule-fault';
+export { OperatingError } from '#admin/failures';
 export type { RulesOrder } from '#rules/rule-order';
 export type * from '#rules/rule-service';
 export type { HttpSender } from '#rules/resources/http-sender';
@@ -65,19 +70,21 @@ export type { ResourcePlace } from '#rules/resources/resource-engine';
 export type * from '#rules/resources/resource-service';
 export type { PreviewedEvent, PreviewService, RecordingView } from '#rules/preview-service';
 export type { PreviewOrder } from '#rules/preview-run';
-export type { PluginConfig, PluginDefinition, PluginType } from '#plugin/contract';
+export type { CheckPart, PluginConfig, PluginDefinition, PluginType } from '#plugin/contract';
 export type { Answers, PluginMessage, WorkerContext, WorkerPart } from '#plugin/worker-context';
+export { Later };
 export type { ControlContext, Figures, PluginsControl } from '#host/control-context';
 
-export type ControlPart<S = undefined, T = void> = (context: ControlContext<S>) => T | Promise<T>;
+/** Answers what operations work with, or `new Later(…)` where that is to be made when they are. */
+export type ControlPart<S = undefined, T = void> = (
+  context: ControlContext<S>,
+) => T | Later<T> | Promise<T | Later<T>>;
 
 /** What a plugin is, with types: `S` its settings, `T` what its control part hands to its operations. */
 export interface Plugin<S, T>
   extends Omit<PluginDefinition<S>, 'worker' | 'control' | 'operations'> {
   readonly worker?: () => Promise<{ readonly default: WorkerPart<S> }>;
-  readonly control?: () => Promise<{
-    readonly default: (context: ControlContext<S>) => T | Promise<T>;
-  }>;
+  readonly control?: () => Promise<{ readonly default: ControlPart<S, T> }>;
   readonly operations?: () => Promise<{ readonly default: (service: T) => readonly object[] }>;
 }
 
@@ -93,15 +100,18 @@ export function workerPart<S = undefined>(
   return part;
 }
 
-export function controlPart<S = undefined, T = void>(
-  part: (context: ControlContext<S>) => T | Promise<T>,
-): ControlPart<S, T> {
+export function controlPart<S = undefined, T = void>(part: ControlPart<S, T>): ControlPart<S, T> {
   return part;
 }
 
-/** The rule engine, for the plugin that runs it. */
+/** The rule engine, for the control part of the plugin that runs it. */
 export function loadRules(): Promise<typeof Rules> {
   return import('./sdk-rules.ts');
+}
+
+/** And for its worker part. */
+export function loadRuleWorker(): Promise<typeof RuleWorker> {
+  return import('./sdk-rule-worker.ts');
 }
 
 /** Requests to a web server, for plugins that tell one. */

@@ -7,6 +7,7 @@ export default (table: CredentialTable): AnyOperation[] =>
   credentialOperations(table, {
     field: 'clientid',
     argument: 'ClientId',
+    words: 'client id',
     command: 'clientid',
     tag: 'Client ids with passwords',
     sample: 'sensor-7',

@@ -4,12 +4,14 @@ import {
   decimalAbove,
   durationMs,
   existingFile,
+  headerKey,
   int,
   type Key,
   key,
   oneOf,
   optionalKey,
   type PluginValues,
+  readHeaders,
   type ValueType,
 } from '#sdk';
 import { type Param, type Placeholder, parseParams } from './params.ts';
@@ -163,16 +165,7 @@ const aclKeys = endpointKeys({
     'plugin, everything else denies. Without this line nobody is asked.',
 });
 
-const headerValue: ValueType<string> = {
-  expects: 'the value of a header: printable characters of ASCII',
-  parse: (written) => (/^[\x20-\x7E]+$/.test(written) ? written : undefined),
-};
-
-const headerKey = optionalKey<string>('auth.http.header.$', headerValue, {
-  sample: 'Bearer token-of-the-broker',
-  sampleNames: 'authorization',
-  text: 'A header of every request, by its name in small letters. Its value is never shown.',
-});
+const headersKey = headerKey('auth.http.header.$');
 
 const requestKeys = {
   timeoutMs: key<number>('auth.http.request.timeout', durationMs(), '5s', {
@@ -245,7 +238,7 @@ export const configKeys: readonly (Readonly<Record<string, Key<unknown>>> | Key<
   { ...authKeys },
   { ...superKeys },
   { ...aclKeys },
-  headerKey,
+  headersKey,
   requestKeys,
   tlsKeys,
 ];
@@ -261,7 +254,7 @@ export function readSettings(values: PluginValues): HttpAuthSettings {
     auth: readEndpoint(values, authKeys),
     superuser: readEndpoint(values, superKeys),
     acl: readEndpoint(values, aclKeys),
-    headers: readHeaders(values),
+    headers: readHeaders(values, headersKey),
     tls: readTls(values),
   };
 }
@@ -275,34 +268,6 @@ function readEndpoint(values: PluginValues, keys: EndpointKeys): EndpointSetting
     params: values.get(keys.params),
     bodyKind: values.get(keys.bodyKind),
   };
-}
-
-/** These follow from the request itself. */
-const ownHeaders = new Set([
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-function readHeaders(values: PluginValues): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const { key: written, names, value } of values.lines(headerKey)) {
-    const [name = ''] = names;
-    if (ownHeaders.has(name)) {
-      values.problem(
-        written,
-        `Cannot set header ${name}: the request itself decides it, expected another header`,
-      );
-    } else if (value !== undefined) headers[name] = value;
-  }
-  return headers;
 }
 
 function readTls(values: PluginValues): TlsFiles {

@@ -2,7 +2,7 @@
 // it is never as if there were none; `%c` and `%u` stand for one level of plain text, so that a client
 // whose id or name is a wildcard or several levels matches no filter that holds it (CVE-2017-7650).
 
-import { type ClientInfo, filterFault, matches } from '#sdk';
+import { type ClientInfo, fillLevels, filterFault, matches } from '#sdk';
 
 export interface TopicGrant {
   readonly pub: readonly string[];
@@ -43,24 +43,7 @@ export function isGranted(
 ): boolean {
   const filters = action === 'publish' ? grant.pub : grant.sub;
   return filters.some((filter) => {
-    const filled = fill(filter, client);
+    const filled = filter.includes('%') ? fillLevels(filter.split('/'), client) : filter;
     return filled !== undefined && matches(filled, topic);
   });
-}
-
-/** Undefined: this client has nothing to put in, or nothing that may be put in. */
-function fill(
-  filter: string,
-  { clientId, username }: Pick<ClientInfo, 'clientId' | 'username'>,
-): string | undefined {
-  if (!filter.includes('%')) return filter;
-  const levels = filter.split('/');
-  for (const [place, level] of levels.entries()) {
-    if (level !== '%c' && level !== '%u') continue;
-    const value = level === '%c' ? clientId : username;
-    if (value === undefined || /[+#/]/.test(value)) return undefined;
-    if (place === 0 && value.startsWith('$')) return undefined;
-    levels[place] = value;
-  }
-  return levels.join('/');
 }

@@ -2,13 +2,13 @@
 // not start without a way to verify tokens; an issuer that cannot be reached does not keep the broker
 // from starting, its tokens are refused until it is.
 
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type ControlContext, type ControlPart, describeError, FileWatch } from '#sdk';
-import { type Algorithm, secretAlgorithms } from './algorithms.ts';
+import { checkSources, readFileKeys, unreadable } from './check.ts';
 import type { JwksSettings, Settings } from './config.ts';
 import { fetchText } from './fetch-text.ts';
 import { Issuer } from './issuer.ts';
-import { pemBytesMax, readPems, type SharedKeys } from './public-keys.ts';
+import type { SharedKeys } from './public-keys.ts';
 
 type Context = ControlContext<Settings>;
 
@@ -33,26 +33,6 @@ const control: ControlPart<Settings> = async (ctx) => {
 };
 
 export default control;
-
-/** Nothing that was configured may be without effect, least of all by mistake. */
-function checkSources({ secret, publicKeyFile, jwks, algorithms }: Settings): void {
-  if ((secret ?? publicKeyFile ?? jwks) === undefined) {
-    const wanted = 'auth.jwt.secret, auth.jwt.pubkey or auth.jwt.jwks';
-    throw new Error(`Cannot verify tokens: found no key, want ${wanted}`);
-  }
-  const isSecret = (one: Algorithm): boolean => secretAlgorithms.includes(one);
-  const unused =
-    secret !== undefined && !algorithms.some(isSecret)
-      ? 'auth.jwt.secret'
-      : publicKeyFile !== undefined && algorithms.every(isSecret)
-        ? 'auth.jwt.pubkey'
-        : jwks !== undefined && algorithms.every(isSecret)
-          ? 'auth.jwt.jwks'
-          : undefined;
-  if (unused === undefined) return;
-  const found = algorithms.join(',');
-  throw new Error(`Cannot use ${unused}: auth.jwt.algorithms = ${found} has none for such a key`);
-}
 
 /** What workers have. */
 class Keys {
@@ -81,9 +61,7 @@ async function watchFile(ctx: Context, file: string, keys: Keys): Promise<void> 
   try {
     await keys.change({ pems: await readFileKeys(file) });
   } catch (error) {
-    throw new Error(`Cannot read auth.jwt.pubkey "${file}": ${describeError(error)}`, {
-      cause: error,
-    });
+    throw unreadable(file, error);
   }
   const readAgain = async (): Promise<void> => {
     try {
@@ -102,12 +80,6 @@ async function watchFile(ctx: Context, file: string, keys: Keys): Promise<void> 
   });
   ctx.defer(() => watch[Symbol.dispose]());
   ctx.defer(() => alarms.clear(fileAlarm));
-}
-
-async function readFileKeys(file: string): Promise<readonly string[]> {
-  const { size } = await stat(file);
-  if (size > pemBytesMax) throw new Error(`found ${size} bytes, want at most ${pemBytesMax}`);
-  return readPems(await readFile(file, 'utf8'));
 }
 
 async function watchIssuer(ctx: Context, settings: JwksSettings, keys: Keys): Promise<void> {

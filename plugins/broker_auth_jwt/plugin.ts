@@ -8,6 +8,7 @@ const plugin: PluginDefinition = definePlugin<Settings>({
   description: 'Broker Authentication/ACL with JWT',
   type: 'auth',
   config,
+  check: () => import('./check.ts'),
   metrics: {
     'auth.jwt.success': 'Clients that showed a good token.',
     'auth.jwt.failure': 'Clients that were refused for their token.',

@@ -7,6 +7,7 @@ export default (table: CredentialTable): AnyOperation[] =>
   credentialOperations(table, {
     field: 'username',
     argument: 'Username',
+    words: 'username',
     command: 'users',
     tag: 'Users with passwords',
     sample: 'ada',

@@ -78,7 +78,7 @@ class DuePublisher {
 
   /** True: it is done with. Otherwise why not. */
   async #publishOne(head: DelayedHead): Promise<unknown> {
-    const { topic, qos, retain, clientId } = head;
+    const { topic, qos, retain, clientId, hops } = head;
     const { log } = this.#context;
     const body = this.#messages.bodyOf(head);
     if (body === undefined) {
@@ -88,7 +88,7 @@ class DuePublisher {
     const { payload, properties } = body;
     try {
       await this.#context.publish({
-        ...{ topic, payload, qos, retain, clientId },
+        ...{ topic, payload, qos, retain, clientId, hops },
         ...(properties === undefined ? {} : { properties }),
       });
       this.#context.count('delayed.published');

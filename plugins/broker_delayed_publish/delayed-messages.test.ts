@@ -54,6 +54,7 @@ function parse(text: string | undefined): unknown {
 function message(topic: string, dueAtMs: number): DelayedMessage {
   return {
     ...{ topic, dueAtMs, qos: 1, retain: false, clientId: 'c', username: undefined },
+    hops: 0,
     payload: Buffer.from(`about ${topic}`),
     properties: { correlationData: Buffer.of(0, 255), userProperties: [['a', 'b']] },
   };
@@ -89,6 +90,24 @@ test('payload and properties come back as they were', async () => {
     payload: Buffer.from('about t'),
     properties: { correlationData: Buffer.of(0, 255), userProperties: [['a', 'b']] },
   });
+});
+
+test('how many rules a message has gone through is kept; a record of before has none', async () => {
+  const disk = new Disk();
+  const first = disk.open();
+  await first.add({ ...message('ruled', 1), hops: 7 }, 0);
+  await first.add(message('plain', 2), 0);
+  const heads = disk.records('heads');
+  const [key, plain] = [...heads.entries()][1] as [string, object];
+  heads.put(key, { ...plain, hops: undefined });
+  const kept = disk.open().due(2, 9);
+  assert.deepEqual(
+    kept.map(({ topic, hops }) => [topic, hops]),
+    [
+      ['ruled', 7],
+      ['plain', 0],
+    ],
+  );
 });
 
 test('one message too many is refused until there is room again', async () => {

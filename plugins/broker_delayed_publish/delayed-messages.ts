@@ -17,6 +17,8 @@ export interface DelayedMessage {
   readonly properties: Properties | undefined;
   readonly clientId: string;
   readonly username: string | undefined;
+  /** How many rules it has gone through: rules that answer each other end also by way of here. */
+  readonly hops: number;
 }
 
 export interface DelayedHead {
@@ -29,7 +31,11 @@ export interface DelayedHead {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly acceptedAtMs: number;
+  readonly hops: number;
 }
+
+/** As it is written; records of former versions have no hops. */
+type StoredHead = Omit<DelayedHead, 'hops'> & Partial<Pick<DelayedHead, 'hops'>>;
 
 export interface DelayedBody {
   readonly payload: Buffer;
@@ -87,10 +93,10 @@ export class DelayedMessages {
   /** Resolves when it is on disk. False: there are too many. */
   async add(message: DelayedMessage, nowMs: number): Promise<boolean> {
     if (this.#messagesMax > 0 && this.#count >= this.#messagesMax) return false;
-    const { topic, dueAtMs, qos, retain, payload, clientId, username } = message;
+    const { topic, dueAtMs, qos, retain, payload, clientId, username, hops } = message;
     const id = this.#number();
     const payloadBytes = payload.length;
-    const head = { id, topic, dueAtMs, qos, retain, payloadBytes, clientId, username };
+    const head = { id, topic, dueAtMs, qos, retain, payloadBytes, clientId, username, hops };
     const key = headKey(dueAtMs, id);
     this.#heads.put(key, { ...head, acceptedAtMs: nowMs } satisfies DelayedHead);
     this.#bodies.put(String(id), storedBody(key, message));
@@ -116,7 +122,7 @@ export class DelayedMessages {
 
   /** In the order in which they are due. */
   *heads(): Generator<DelayedHead> {
-    for (const [, head] of this.#heads.entries()) yield head as DelayedHead;
+    for (const [, head] of this.#heads.entries()) yield headOf(head as StoredHead);
   }
 
   /** The first of those that are due. */
@@ -157,8 +163,13 @@ export class DelayedMessages {
 
   find(id: number): DelayedHead | undefined {
     const stored = this.#bodies.get(String(id)) as StoredBody | undefined;
-    return stored && (this.#heads.get(stored.head) as DelayedHead | undefined);
+    const head = stored && (this.#heads.get(stored.head) as StoredHead | undefined);
+    return head && headOf(head);
   }
+}
+
+function headOf(stored: StoredHead): DelayedHead {
+  return { ...stored, hops: stored.hops ?? 0 };
 }
 
 /** Sorts as numbers do. */

@@ -88,10 +88,10 @@ function mountpointOf({ topic, mountpoint = '' }: MessageView): string {
 
 /** Bytes of their own: those of a message are part of something larger, which would go along. */
 function plain(message: MessageView, topic: string, dueAtMs: number): DelayedMessage {
-  const { qos, retain, payload, properties, clientId, username } = message;
+  const { qos, retain, payload, properties, clientId, username, hops = 0 } = message;
   const { correlationData } = properties ?? {};
   return {
-    ...{ topic, dueAtMs, qos, retain, clientId, username },
+    ...{ topic, dueAtMs, qos, retain, clientId, username, hops },
     payload: new Uint8Array(payload),
     properties:
       correlationData === undefined

@@ -11,11 +11,11 @@ export interface TemplateSettings {
 export const keys: KeysOf<TemplateSettings> = {
   greeting: key('template.greeting', text(), 'Hello', {
     shipped: 'Hello',
-    text: 'What the template says for every client that connects, in the log at level debug.',
+    text: 'What is said for every client that connects, in the log at level debug.',
   }),
   clientsMax: key('template.max_clients', int(1, 1_000_000), '1000', {
     shipped: '1000',
-    text: 'Clients that the template remembers having met; later ones are not counted.',
+    text: 'Clients that are remembered as met; later ones are not counted.',
   }),
 };
 

@@ -3,7 +3,7 @@
 import { type AnyOperation, defineOperation, noParams, Type } from '#sdk/operations';
 import type { TemplateService } from './control.ts';
 
-const tag = 'Plugin template';
+const tag = 'Template';
 
 interface Shown {
   readonly greeting: string;
@@ -16,7 +16,7 @@ export default (service: TemplateService): AnyOperation[] => [showing(service), 
 function showing(service: TemplateService): AnyOperation {
   return defineOperation({
     name: 'show_template',
-    descr: 'Show what the plugin template has seen',
+    descr: 'Show greeting, clients met and hooks called',
     tag,
     http: { method: 'GET', path: '/plugin_template' },
     cli: { words: 'template show', args: [], print: linesOf },
@@ -43,7 +43,7 @@ function linesOf({ greeting: said, clients_met: met, hooks }: Shown): string {
 function greeting(service: TemplateService): AnyOperation {
   return defineOperation({
     name: 'set_template_greeting',
-    descr: 'Set what the plugin template says, until it starts anew',
+    descr: 'Set the greeting, until the plugin starts anew',
     tag,
     http: { method: 'PUT', path: '/plugin_template/greeting' },
     cli: {

@@ -1,4 +1,4 @@
-// The folder to copy for a plugin of your own: each of the things that a plugin can have, once, small.
+// What the plugin is: its name, which is that of the folder, its keys, metrics and parts.
 
 import { definePlugin, type PluginDefinition } from '#sdk';
 import { keys, readSettings, type TemplateSettings } from './config.ts';
@@ -6,9 +6,12 @@ import type { TemplateService } from './control.ts';
 
 const plugin: PluginDefinition = definePlugin<TemplateSettings, TemplateService>({
   name: 'broker_plugin_template',
-  description: 'Broker Plugin Template: a folder to copy',
+  description: 'Template: one of everything that a plugin can have',
   config: { keys: [keys], read: readSettings },
-  metrics: { 'template.hooks': 'Calls of hooks that the template has seen.' },
+  metrics: {
+    'template.seen': 'Clients that came.',
+    'template.hooks': 'Calls of hooks.',
+  },
   worker: () => import('./worker.ts'),
   control: () => import('./control.ts'),
   operations: () => import('./operations.ts'),

@@ -2,13 +2,11 @@
 // file that cannot be read keeps the plugin from starting, and later on leaves what was read before; what
 // a change takes away holds for new handshakes, connections stay.
 
-import { open } from 'node:fs/promises';
 import { type ControlContext, type ControlPart, describeError, FileWatch } from '#sdk';
 import type { PskSettings } from './config.ts';
+import { readPskFile } from './psk-file.ts';
 import { type PskLines, parsePskLines } from './psk-lines.ts';
 
-/** About half a million identities. */
-const fileBytesMax = 64 * 1024 ** 2;
 /** Nobody mends more of them before looking again. */
 const linesToldMax = 20;
 
@@ -35,7 +33,7 @@ export default part;
 async function readAndShare(context: ControlContext<PskSettings>): Promise<void> {
   const { settings, log } = context;
   const { path: file, delimiter } = settings;
-  const { bytes, mode } = await read(file);
+  const { bytes, mode } = await readPskFile(file);
   const lines = parsePskLines(bytes, delimiter);
   const { secrets, skipped } = lines;
   // CVE-2017-9868: whoever may log in to the machine would have the keys of all clients.
@@ -49,21 +47,6 @@ async function readAndShare(context: ControlContext<PskSettings>): Promise<void>
   }
   await context.share(secrets);
   log.info('psk.file.read', { file, identities: secrets.size });
-}
-
-async function read(file: string): Promise<{ bytes: Buffer; mode: number }> {
-  try {
-    await using handle = await open(file, 'r');
-    const { size, mode } = await handle.stat();
-    if (size > fileBytesMax) {
-      throw new RangeError(`it has ${size} bytes, expected at most ${fileBytesMax}`);
-    }
-    return { bytes: await handle.readFile(), mode };
-  } catch (cause) {
-    const words = `Cannot read psk.file.path "${file}"`;
-    const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-    throw isAbsent ? new Error(`${words}: it does not exist`) : new Error(words, { cause });
-  }
 }
 
 function told({ skipped }: PskLines): string {

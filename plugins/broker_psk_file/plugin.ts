@@ -14,6 +14,7 @@ const plugin: PluginDefinition = definePlugin<PskSettings>({
     'auth.psk_file.ignore': 'Handshakes whose identity is not in the file.',
     'auth.psk_file.skipped_lines': 'Lines passed over when the file was read.',
   },
+  check: () => import('./check.ts'),
   worker: () => import('./worker.ts'),
   control: () => import('./control.ts'),
 });

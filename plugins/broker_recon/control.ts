@@ -1,7 +1,9 @@
 // Asks all threads that carry plugins: the workers, and the control thread, which in a node of one thread is
 // the same. The threads that write to disk or connect to other systems are not among them.
 
-import type { ControlContext, ControlPart } from '#sdk';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type ControlContext, type ControlPart, OperatingError } from '#sdk';
+import type { Allocations } from './allocations.ts';
 import type { Collected } from './collect.ts';
 import type { HeapReading, Peak } from './heap-watch.ts';
 import type { Pulse } from './pulse.ts';
@@ -25,6 +27,7 @@ const sampleMs = 1000;
 export class Recon {
   readonly #context: ControlContext<undefined>;
   readonly #here: ThreadAnswers;
+  #isWatching = false;
 
   constructor(context: ControlContext<undefined>) {
     this.#context = context;
@@ -37,6 +40,24 @@ export class Recon {
 
   collect(): Promise<ByThread<Collected>> {
     return this.#ask('collect');
+  }
+
+  /** What each thread allocates meanwhile. One at a time: a thread has one profiler. */
+  async allocations(ms: number, signal: AbortSignal): Promise<ByThread<Allocations>> {
+    if (this.#isWatching) {
+      throw new OperatingError('failed', 'Cannot watch allocations: somebody else does, try later');
+    }
+    this.#isWatching = true;
+    try {
+      await this.#ask('beginAllocations');
+      const either = AbortSignal.any([signal, this.#context.signal]);
+      // Whoever asked is gone: threads are told to end all the same.
+      await wait(ms, undefined, { signal: either }).catch(() => undefined);
+      const found = await this.#ask<Allocations | undefined>('endAllocations');
+      return found.flatMap(([thread, one]) => (one === undefined ? [] : [[thread, one] as const]));
+    } finally {
+      this.#isWatching = false;
+    }
   }
 
   /** One after the other, until `signal` is aborted. */
@@ -65,18 +86,23 @@ export class Recon {
 
   async #ask<T>(question: string, ...args: readonly unknown[]): Promise<ByThread<T>> {
     const here = this.#here[question] as (...args: readonly unknown[]) => unknown;
+    const isShared = await this.#isSharedThread();
     const [{ answers, missing }, own] = await Promise.all([
       this.#context.askWorkers(question, ...args),
-      Promise.resolve(here(...args) as OfThread<T>),
+      isShared ? [] : Promise.resolve(here(...args)).then((answer) => [['control', answer]]),
     ]);
     for (const [worker, reason] of missing) {
       this.#context.log.warn('recon.no_answer', { worker, question, reason });
     }
-    const found = answers as readonly (readonly [string, OfThread<T>])[];
-    const all = found.some(([, { threadId }]) => threadId === own.threadId)
-      ? found
-      : [['control', own] as const, ...found];
-    return all.map(([thread, answer]) => [thread, answer.found]);
+    const found = [...own, ...answers] as readonly (readonly [string, OfThread<T>])[];
+    return found.map(([thread, answer]) => [thread, answer.found]);
+  }
+
+  /** In a node of one thread the worker part answers for it, once. */
+  async #isSharedThread(): Promise<boolean> {
+    const { answers } = await this.#context.askWorkers('heap');
+    const { threadId } = this.#here.heap();
+    return answers.some(([, one]) => (one as OfThread<unknown>).threadId === threadId);
   }
 }
 

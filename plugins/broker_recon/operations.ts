@@ -1,13 +1,21 @@
 // The commands `recon …`.
 
-import { type AnyOperation, defineOperation, noParams, Type } from '#sdk/operations';
-import { type NodeSample, type Recon, sumOf } from './control.ts';
+import {
+  type AnyOperation,
+  defineOperation,
+  noParams,
+  OperatingError,
+  Type,
+} from '#sdk/operations';
+import type { Allocations } from './allocations.ts';
+import { type ByThread, type NodeSample, type Recon, sumOf } from './control.ts';
 import type { Peak } from './heap-watch.ts';
 
 const tag = 'Recon';
 const keyColumns = 20;
 const spaceColumns = 42;
 const samplesMax = 60;
+const watchSecondsMax = 30;
 
 type Figures = Readonly<Record<string, number>>;
 const figures = Type.Record(Type.String(), Type.Number());
@@ -15,6 +23,7 @@ const figures = Type.Record(Type.String(), Type.Number());
 export default (recon: Recon): AnyOperation[] => [
   memory(recon),
   allocated(recon),
+  topAllocations(recon),
   binLeak(recon),
   nodeStats(recon),
 ];
@@ -83,6 +92,62 @@ function allocated(recon: Recon): AnyOperation {
       return Object.fromEntries([...rows('current'), ...rows('max')]);
     },
   });
+}
+
+interface ThreadAllocations extends Allocations {
+  readonly thread: string;
+}
+
+const allocations = Type.Object({
+  thread: Type.String(),
+  bytes: Type.Integer({ description: 'Allocated meanwhile, whether collected since or not' }),
+  top: Type.Array(
+    Type.Object({ function: Type.String(), at: Type.String(), bytes: Type.Integer() }),
+  ),
+});
+
+function topAllocations(recon: Recon): AnyOperation {
+  return defineOperation({
+    name: 'recon_top_allocations',
+    descr: 'Watch for some seconds which functions allocate most in each thread',
+    tag,
+    cli: {
+      words: 'recon top_allocations',
+      args: ['seconds?'],
+      options: { '--worker': 'worker' },
+      usage: '[<Seconds>] [--worker <Number>]',
+      print: printAllocations,
+    },
+    params: Type.Object({
+      seconds: Type.Integer({ minimum: 1, maximum: watchSecondsMax, default: 10 }),
+      worker: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'Only this' })),
+    }),
+    result: Type.Array(allocations),
+    async run({ seconds, worker }, { signal }): Promise<ThreadAllocations[]> {
+      const found = await recon.allocations(seconds * 1000, signal);
+      const wanted = worker === undefined ? found : onlyOf(found, `worker ${worker}`);
+      return wanted.map(([thread, one]) => ({ thread, ...one }));
+    },
+  });
+}
+
+function onlyOf<T>(found: ByThread<T>, thread: string): ByThread<T> {
+  const only = found.filter(([name]) => name === thread);
+  if (only.length > 0) return only;
+  const there = found.map(([name]) => name).join(', ');
+  throw new OperatingError('notFound', `Cannot find ${thread}: there are ${there}`);
+}
+
+function printAllocations(found: readonly ThreadAllocations[]): string {
+  const lines = found.flatMap(({ thread, bytes, top }) => {
+    const columns = String(bytes).length;
+    const rows = top.map(({ function: name, at, bytes: own }) => {
+      const share = `${((own / bytes) * 100).toFixed(1)}%`.padStart(6);
+      return `  ${String(own).padStart(columns)} ${share}  ${name} ${at}`.trimEnd();
+    });
+    return [`${thread}: allocated=${bytes}`, ...rows];
+  });
+  return lines.join('\n');
 }
 
 const collected = Type.Object({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import mqtt from 'mqtt';
 import { type Managed, startManaged } from '#test/managed';
+import { AllocationWatch, summed } from './allocations.ts';
 import { collectGarbage } from './collect.ts';
 import { sumOf } from './control.ts';
 import { HeapWatch } from './heap-watch.ts';
@@ -52,6 +53,48 @@ test('the sum of threads adds what is and what was', () => {
   assert.deepEqual(sumOf([]), { current: 0, max: 0 });
 });
 
+test('allocations are summed by function, whichever way led there', () => {
+  const frame = (functionName: string, url = '', lineNumber = 0) => {
+    return { functionName, url, lineNumber, scriptId: '1', columnNumber: 0 };
+  };
+  const here = new URL('x.ts', import.meta.url).href;
+  const node = (callFrame: object, selfSize: number, ...children: object[]) =>
+    ({ callFrame, selfSize, children, id: 1 }) as unknown as Parameters<typeof summed>[0];
+  const head = node(
+    frame('(root)'),
+    0,
+    node(frame('a', here, 6), 10, node(frame('', 'node:net', 2), 5)),
+    node(frame('b'), 1, node(frame('a', here, 6), 20)),
+  );
+  assert.deepEqual(summed(head), {
+    bytes: 36,
+    top: [
+      { function: 'a', at: 'plugins/broker_recon/x.ts:7', bytes: 30 },
+      { function: '(anonymous)', at: 'node:net:3', bytes: 5 },
+      { function: 'b', at: '', bytes: 1 },
+    ],
+  });
+});
+
+test('a thread is watched by one at a time, and is free again', async () => {
+  using watch = new AllocationWatch();
+  assert.equal(await watch.end(), undefined);
+  await watch.begin();
+  await assert.rejects(watch.begin(), /Cannot watch allocations: it is under way/);
+  let held: unknown[] = [];
+  function allocateHere(): void {
+    for (let i = 0; i < 1_000_000; i++) held.push({ i, text: [i] });
+  }
+  allocateHere();
+  held = [];
+  const { bytes = 0, top = [] } = (await watch.end()) ?? {};
+  assert.ok(bytes > 10_000_000, `${bytes}`);
+  const one = top.find(({ function: name }) => name === 'allocateHere');
+  assert.match(one?.at ?? '', /^plugins\/broker_recon\/plugin\.test\.ts:\d+$/);
+  assert.equal(held.length, 0);
+  await watch.begin();
+});
+
 test('a measurement ends when the plugin is unloaded', async () => {
   const controller = new AbortController();
   const measured = measurePulse(600_000, controller.signal);
@@ -83,6 +126,41 @@ for (const workers of [0, 2]) {
       threads.map(([, thread]) => thread ?? '').toSorted((a, b) => (a < b ? -1 : 1)),
       workers === 0 ? ['worker 0'] : ['control', 'worker 0', 'worker 1'],
     );
+  });
+
+  test(`top_allocations names functions of each thread once, with ${workers} workers`, async () => {
+    await using managed = await startManaged({
+      workers,
+      settings: { allow_anonymous: 'true', acl_nomatch: 'allow' },
+    });
+    const client = await mqtt.connectAsync({ port: managed.mqttPort, reconnectPeriod: 0 });
+    let isOver = false;
+    const publishing = (async () => {
+      while (!isOver) {
+        const some = Array.from({ length: 100 }, () =>
+          client.publishAsync('t', Buffer.alloc(8000), { qos: 1 }),
+        );
+        await Promise.all(some);
+      }
+    })();
+    const all = managed.ctl('recon', 'top_allocations', '2');
+    const second = managed.ctl('recon', 'top_allocations', '1');
+    const [{ stdout, code }, refused] = await Promise.all([all, second]);
+    isOver = true;
+    await publishing;
+    await client.endAsync();
+    assert.equal(code, 0);
+    const threads = [...stdout.matchAll(/^(\S.*): allocated=\d+$/gm)].map(([, thread]) => thread);
+    const wanted = workers === 0 ? ['worker 0'] : ['control', 'worker 0', 'worker 1'];
+    assert.deepEqual(threads, wanted);
+    assert.match(stdout, /^ +\d+ +[\d.]+% {2}\S.* \S+:\d+$/m);
+    assert.match(refused.stderr, /Cannot watch allocations: somebody else does, try later/);
+    assert.equal(refused.code, 1);
+    const one = await managed.ctl('recon', 'top_allocations', '1', '--worker', '0');
+    assert.match(one.stdout, /^worker 0: allocated=\d+/);
+    assert.doesNotMatch(one.stdout, /control|worker 1/);
+    const none = await managed.ctl('recon', 'top_allocations', '1', '--worker', '7');
+    assert.match(none.stderr, /Cannot find worker 7: there are /);
   });
 
   test(`node_stats shows what a second brought, with ${workers} workers`, async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import {
   type ControlContext,
   type ControlPart,
-  type InspectSight,
+  type InspectSeen,
+  Later,
   loadRules,
   type PreviewService,
   type ResourceJob,
@@ -24,7 +25,25 @@ export interface RuleEngineService {
 /** Workers that there can be. */
 const threads = 256;
 
+/** Without anything to do from the start on, the engine is loaded when management is served. */
 const part: ControlPart<RuleEngineSettings, RuleEngineService> = async (context) => {
+  let engine: Promise<RuleEngineService> | undefined;
+  const begun = (): Promise<RuleEngineService> => (engine ??= begin(context));
+  if (hasWork(context)) await begun();
+  return new Later(begun);
+};
+
+type Context = ControlContext<RuleEngineSettings>;
+
+function hasWork(context: Context): boolean {
+  const isKept = (kind: string): boolean => {
+    const [first] = context.records(kind).entries();
+    return first !== undefined;
+  };
+  return isKept('rules') || isKept('resources') || context.settings.previewFilters.length > 0;
+}
+
+async function begin(context: Context): Promise<RuleEngineService> {
   const { Previews, ResourceEngine, RuleEngine, aliveEveryMs, sampleMs } = await loadRules();
   const resources = new ResourceEngine({
     records: context.records('resources'),
@@ -38,6 +57,7 @@ const part: ControlPart<RuleEngineSettings, RuleEngineService> = async (context)
     log: context.log,
     alarms: context.alarms,
     userOf: (id) => engine.userOf(id),
+    counted: (resources) => context.gauge('resources', resources),
   });
   const engine = new RuleEngine({
     typeOfResource: (id) => resources.typeNameOf(id),
@@ -48,6 +68,10 @@ const part: ControlPart<RuleEngineSettings, RuleEngineService> = async (context)
     nowMs: () => context.clock.nowMs(),
     log: context.log,
     threads,
+    counted: (rules, actions) => {
+      context.gauge('rules', rules);
+      context.gauge('actions', actions);
+    },
   });
   const previews = new Previews(
     {
@@ -63,12 +87,12 @@ const part: ControlPart<RuleEngineSettings, RuleEngineService> = async (context)
   context.every(aliveEveryMs, () => resources.look());
   context.every(sampleMs, () => engine.sample());
   context.answers({
-    inspected: (sight: InspectSight) => engine.inspected(sight),
+    inspected: (seen: InspectSeen) => engine.inspected(seen),
     perform: (job: ResourceJob) => resources.perform(job),
     previewFull: (id: number) => previews.full(id),
   });
   return { rules: engine, previews, resources };
-};
+}
 
 /** A look or a test takes as long as its connections may. */
 const placeMsMax = 60_000;

@@ -140,6 +140,36 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    what: 'client.connack of one who is banned, and the end of one who was connected',
+    sql: `SELECT event, client_id, connack, auth_result, reason_code FROM "client.connack", "client.disconnected" WHERE client_id = 'banned'`,
+    happen: async (node) => {
+      const client = await Client.open(node, { clientId: 'banned' });
+      const gone = new Promise<void>((resolve) => client.mqtt.once('close', () => resolve()));
+      const ban = await node.post('/banned', { who: 'banned', as: 'client_id' });
+      assert.equal(ban.body.code, 0, ban.text);
+      await gone;
+      await client.mqtt.endAsync(true);
+      for (const protocolVersion of [5, 4] as const) {
+        await assert.rejects(Client.open(node, { clientId: 'banned', protocolVersion }));
+      }
+    },
+    selected: [
+      {
+        ...{ event: 'client.connack', client_id: 'banned', connack: 0 },
+        ...{ auth_result: 'success', reason_code: 'success' },
+      },
+      {
+        ...{ event: 'client.disconnected', client_id: 'banned', reason_code: 'banned' },
+        auth_result: 'success',
+      },
+      // What it is, also to a client of MQTT 3.1.1, which is told 5.
+      ...[5, 4].map(() => ({
+        ...{ event: 'client.connack', client_id: 'banned', connack: 138 },
+        ...{ auth_result: 'banned', reason_code: 'banned' },
+      })),
+    ],
+  },
+  {
     what: 'client.disconnected with the reason',
     sql: `SELECT client_id, reason_code, auth_result FROM "client.disconnected" WHERE client_id = 'leaving'`,
     happen: async (node) => {
@@ -232,7 +262,8 @@ async function refused(node: Managed): Promise<void> {
 
 for (const workers of [0, 2]) {
   test(`every event reaches the rules that are about it (workers: ${workers})`, async (t) => {
-    await using node = await startRules({ workers });
+    const settings = { 'zone.external.enable_ban': 'on' };
+    await using node = await startRules({ workers, settings });
     for (const [i, { what, sql, happen, selected }] of rows.entries()) {
       await t.test(what, async () => {
         const { id } = await makeRule(node, sql, [toTopic(`out/${i}`, { target_qos: 1 })]);

@@ -9,12 +9,9 @@ import {
   type TSchema,
   Type,
 } from '#sdk/operations';
+import { tag, words } from './fields.ts';
 import { answering } from './rule-refusal.ts';
 import { oneLine } from './rule-row.ts';
-
-const tag = 'Rules';
-
-const words = Type.Object({ en: Type.String(), zh: Type.String() });
 
 export const actionSchema: TSchema = Type.Object({
   name: Type.String(),
@@ -54,8 +51,8 @@ function listing(service: RuleService): AnyOperation {
     cli: {
       words: 'rule-actions list',
       args: [],
-      options: { '-k': 'for', '--eventype': 'for' },
-      usage: '[-k <EventType>]',
+      options: { '-k': 'for', '--eventype': 'for', '-t': 'type' },
+      usage: '[-k <EventType>] [-t <ResourceType>]',
       descr: 'List actions',
       print: (rows: readonly ActionRow[]) => rows.map(actionLine).join('\n'),
     },
@@ -66,10 +63,17 @@ function listing(service: RuleService): AnyOperation {
             'Those for an event, or for $message, $client, $session, $any; by title then',
         }),
       ),
+      type: Type.Optional(
+        Type.String({ description: 'Those that work with resources of this type' }),
+      ),
     }),
     result: Type.Array(actionSchema),
     example: { data: [exampleAction] },
-    run: async (params) => (await answering(() => service.actions(params.for))).map(actionRowOf),
+    async run({ for: event, type }) {
+      const actions = await answering(() => service.actions(event));
+      const wanted = actions.filter(({ types }) => type === undefined || types.includes(type));
+      return wanted.map(actionRowOf);
+    },
   });
 }
 

@@ -1,5 +1,5 @@
 // What the action `inspect` sees, live: as server-sent events, and on the command line. Laws: who reads
-// slowly loses sights and is told how many; nobody is listened for when nobody reads.
+// slowly loses sights, and so does everybody where there are too many, and is told how many; nobody is listened for when nobody reads.
 
 import { type InspectSight, RuleFault, type RuleService } from '#sdk';
 import {
@@ -15,9 +15,9 @@ import {
   type TailPiece,
   Type,
 } from '#sdk/operations';
+import { tag } from './fields.ts';
 import { oneLine } from './rule-row.ts';
 
-const tag = 'Rules';
 const readersMax = 16;
 
 const id = Type.Optional(
@@ -99,8 +99,10 @@ class Readers {
     }
     this.#count++;
     const tail = new Tail({ clock: systemClock });
-    const stop = service.onInspect((sight) => {
-      if (wish.id === undefined || wish.id === sight.ruleId) tail.push(textOf(sight));
+    const stop = service.onInspect((seen) => {
+      if (wish.id !== undefined && wish.id !== seen.ruleId) return;
+      if ('lost' in seen) tail.lose(seen.lost);
+      else tail.push(textOf(seen));
     });
     const time = wish.seconds === undefined ? undefined : wish.seconds * 1000;
     const timer = time === undefined ? undefined : systemClock.setTimer(time, () => tail.end());

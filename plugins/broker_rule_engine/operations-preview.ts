@@ -10,11 +10,10 @@ import {
   OperatingError,
   Type,
 } from '#sdk/operations';
+import { tag, wrongParams } from './fields.ts';
 import { answering } from './rule-refusal.ts';
 import { oneLine } from './rule-row.ts';
 
-const tag = 'Rules';
-const wrongParams = 'badRule';
 const filter = Type.String({ minLength: 1, description: 'Of topics: plant/#' });
 
 interface Outcome {

@@ -8,6 +8,7 @@ import {
   OperatingError,
   Type,
 } from '#sdk/operations';
+import { tag } from './fields.ts';
 import { actionRowOf, actionSchema, exampleAction } from './operations-actions.ts';
 import {
   exampleResource,
@@ -17,7 +18,6 @@ import {
   typeSchema,
 } from './resource-row.ts';
 
-const tag = 'Rules';
 const params = Type.Object({ type: Type.String({ minLength: 1, description: 'web_hook' }) });
 
 export function resourceTypeOperations(service: ResourceService): AnyOperation[] {

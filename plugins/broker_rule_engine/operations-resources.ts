@@ -1,7 +1,8 @@
 // Resources: created, tested, listed, changed, started, deleted.
 
 import type { ResourceService, ResourceStatus } from '#sdk';
-import { type AnyOperation, defineOperation, OperatingError, Type } from '#sdk/operations';
+import { type AnyOperation, defineOperation, Type } from '#sdk/operations';
+import { found, isTest, tag, wrongParams } from './fields.ts';
 import {
   exampleResource,
   exampleStatus,
@@ -13,8 +14,6 @@ import {
 } from './resource-row.ts';
 import { answering } from './rule-refusal.ts';
 
-const tag = 'Rules';
-const wrongParams = 'badRule';
 const id = Type.String({ minLength: 1, description: 'Of the resource: resource:1a2b3c4d' });
 const config = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), { description: 'As the type describes it' }),
@@ -81,11 +80,7 @@ function showing(service: ResourceService): AnyOperation {
       params: { id: exampleResource.id },
       data: { ...exampleResource, status: exampleStatus },
     },
-    run(params) {
-      const resource = service.get(params.id);
-      if (resource === undefined) throw new OperatingError('noRule', 'Not Found');
-      return rowOf(resource);
-    },
+    run: (params) => rowOf(found(service.get(params.id))),
   });
 }
 
@@ -98,6 +93,7 @@ function creating(service: ResourceService): AnyOperation {
     cli: {
       words: 'resources create',
       args: ['type'],
+      olderArgs: ['name', 'type'],
       options: {
         '-c': 'config',
         '--config': 'config',
@@ -105,7 +101,7 @@ function creating(service: ResourceService): AnyOperation {
         '-d': 'description',
         '--descr': 'description',
       },
-      usage: '<ResourceType> [-c <Config>] [-d <Descr>]',
+      usage: '<ResourceType> [-c <Config>] [-d <Descr>] [-n <Name>]',
       descr: 'Create a resource',
       print: (row: ResourceRow) => `Resource ${row.id} created`,
       printFailure: ({ message }) => `Invalid options: ${message}`,
@@ -130,9 +126,7 @@ function creating(service: ResourceService): AnyOperation {
       data: exampleResource,
     },
     async run({ test, ...spec }) {
-      if (test !== true && test !== '') {
-        return plainRowOf(await answering(() => service.create(spec)));
-      }
+      if (!isTest(test)) return plainRowOf(await answering(() => service.create(spec)));
       await answering(() => service.test(spec));
       return undefined;
     },

@@ -9,11 +9,10 @@ import {
   OperatingError,
   Type,
 } from '#sdk/operations';
+import { found, isTest, tag, wrongParams } from './fields.ts';
 import { answering } from './rule-refusal.ts';
 import { exampleRule, rowOf, ruleLine, type RuleRow, ruleSchema } from './rule-row.ts';
 
-const tag = 'Rules';
-const wrongParams = 'badRule';
 const id = Type.String({ minLength: 1, description: 'Of the rule: rule:1a2b3c4d' });
 const anyObject = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { description });
@@ -125,11 +124,7 @@ function showing(service: RuleService): AnyOperation {
     params: Type.Object({ id }),
     result: ruleSchema,
     example: { params: { id: exampleRule.id }, data: exampleRule },
-    run(params) {
-      const rule = service.get(params.id);
-      if (rule === undefined) throw new OperatingError('noRule', 'Not Found');
-      return rowOf(rule);
-    },
+    run: (params) => rowOf(found(service.get(params.id))),
   });
 }
 
@@ -142,6 +137,7 @@ function creating(service: RuleService): AnyOperation {
     cli: {
       words: 'rules create',
       args: ['rawsql', 'actions'],
+      olderArgs: ['name', 'for', 'rawsql', 'actions'],
       options: {
         '-d': 'description',
         '--descr': 'description',
@@ -149,7 +145,7 @@ function creating(service: RuleService): AnyOperation {
         '-e': 'enabled',
         '-g': 'on_action_failed',
       },
-      usage: '<Sql> <Actions> [-d <Descr>]',
+      usage: '<Sql> <Actions> [-d <Descr>] [-i <RuleId>] [-e <true|false>] [-g <continue|stop>]',
       descr: 'Create a rule',
       print: (row: RuleRow) => `Rule ${row.id} created`,
       printFailure: ({ message }) => `Invalid options: ${message}`,
@@ -180,7 +176,7 @@ function creating(service: RuleService): AnyOperation {
       data: exampleRule,
     },
     async run({ test, ctx, id: wantedId, ...said }) {
-      if (test === true || test === '') {
+      if (isTest(test)) {
         const { rawsql, for: event } = said;
         return answering(() => jsonValue(service.testSql({ rawsql, ctx, for: event })));
       }

@@ -1,58 +1,93 @@
-// All rules as one document, out and in.
+// All rules and the resources that they need as one document, out and in. Law: secrets go out only where somebody
+// asks for them.
 
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { RuleService } from '#sdk';
+import type { ResourceService, RuleService } from '#sdk';
 import {
   type AnyOperation,
   type Caller,
   defineOperation,
-  noParams,
   OperatingError,
   Type,
 } from '#sdk/operations';
+import { tag, wrongParams } from './fields.ts';
 import { answering } from './rule-refusal.ts';
 
-const tag = 'Rules';
-const wrongParams = 'badRule';
 const documentBytesMax = 64 * 1024 * 1024;
 
-const rules = Type.Record(Type.String(), Type.Unknown());
+const anyObject = Type.Record(Type.String(), Type.Unknown());
 const outcome = Type.Object({
   created: Type.Integer({ description: 'Rules that are new' }),
   replaced: Type.Integer({ description: 'Rules whose id was there' }),
+  resources: Type.Object({
+    created: Type.Integer({ description: 'Resources that are new' }),
+    replaced: Type.Integer({ description: 'Resources whose id was there' }),
+  }),
 });
 
-type Outcome = Awaited<ReturnType<RuleService['import']>>;
+type Counts = Awaited<ReturnType<RuleService['import']>>;
 
-export function transferOperations(service: RuleService): AnyOperation[] {
-  return [exporting(service), importing(service), importingFile(service)];
+interface Outcome extends Counts {
+  readonly resources: Counts;
 }
 
-function exporting(service: RuleService): AnyOperation {
+export function transferOperations(
+  service: RuleService,
+  resources: ResourceService,
+): AnyOperation[] {
+  const take = (document: Plain): Promise<Outcome> =>
+    answering(() => taken(service, resources, readable(document)));
+  return [exporting(service, resources), importing(take), importingFile(take)];
+}
+
+type Take = (document: Plain) => Promise<Outcome>;
+
+async function taken(
+  service: RuleService,
+  resources: ResourceService,
+  document: unknown,
+): Promise<Outcome> {
+  const given = isPlain(document) ? document['resources'] : undefined;
+  const toCome = resources.toCome(given ?? []);
+  const { created, replaced } = toCome;
+  return { ...(await service.import(document, toCome)), resources: { created, replaced } };
+}
+
+function exporting(service: RuleService, resources: ResourceService): AnyOperation {
   return defineOperation({
     name: 'export_rules',
-    descr: 'All rules as one document, without what they have counted',
+    descr: 'All rules and resources as one document, without what was counted',
     tag,
     http: { method: 'GET', path: '/rules/export' },
     cli: {
       words: 'rules export',
       args: [],
-      descr: 'Print all rules as a JSON document',
+      options: { '--secrets': 'secrets' },
+      usage: '[--secrets true]',
+      descr: 'Print all rules and resources as a JSON document',
       print: (document: unknown) => JSON.stringify(document, undefined, 2),
     },
-    params: noParams,
-    result: Type.Object({ version: Type.Integer(), rules: Type.Array(rules) }),
-    example: { data: { version: 1, rules: [{ id: 'rule:1a2b3c4d' }] } },
-    run: () => documentOf(service.export()),
+    params: Type.Object({
+      secrets: Type.Optional(
+        Type.Boolean({ description: 'true: with the secrets of resources; ****** otherwise' }),
+      ),
+    }),
+    result: Type.Object({
+      version: Type.Integer(),
+      resources: Type.Array(anyObject),
+      rules: Type.Array(anyObject),
+    }),
+    example: { data: { version: 1, resources: [], rules: [{ id: 'rule:1a2b3c4d' }] } },
+    run: ({ secrets = false }) => documentOf(service.export(), resources.export(secrets)),
   });
 }
 
-function importing(service: RuleService): AnyOperation {
+function importing(take: Take): AnyOperation {
   return defineOperation({
     name: 'import_rules',
-    descr: 'Take in a document of rules, all or none; rules with the same id are replaced',
+    descr: 'Take in a document of rules, all or none; what has the same id is replaced',
     tag,
     http: { method: 'POST', path: '/rules/import', bodyAs: 'document' },
     params: Type.Object({
@@ -64,21 +99,24 @@ function importing(service: RuleService): AnyOperation {
     result: outcome,
     example: {
       params: { document: { version: 1, rules: [] } },
-      data: { created: 0, replaced: 0 },
+      data: { created: 0, replaced: 0, resources: { created: 0, replaced: 0 } },
     },
-    run: ({ document }) => answering(() => service.import(readable(document))),
+    run: ({ document }) => take(document),
   });
 }
 
 type Plain = Readonly<Record<string, unknown>>;
 
 /** Named as everything else in this interface is. */
-function documentOf({ version, rules: specs }: ReturnType<RuleService['export']>): object {
+function documentOf(
+  { version, rules: specs }: ReturnType<RuleService['export']>,
+  resources: ReturnType<ResourceService['export']>,
+): object {
   const named = specs.map(({ onActionFailed, ...spec }) => ({
     ...spec,
     on_action_failed: onActionFailed,
   }));
-  return { version, rules: named };
+  return { version, resources, rules: named };
 }
 
 /** With or without the envelope of an answer; what is wrong with it the engine says. */
@@ -98,27 +136,33 @@ function isPlain(value: unknown): value is Plain {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function importingFile(service: RuleService): AnyOperation {
+function importingFile(take: Take): AnyOperation {
   return defineOperation({
     name: 'rules_import',
-    descr: 'Take in the rules of a file, all or none; rules with the same id are replaced',
+    descr: 'Take in the rules of a file, all or none; what has the same id is replaced',
     tag,
     cli: {
       words: 'rules import',
       args: ['file'],
       usage: '<File>',
       descr: 'Take in the rules of a JSON document',
-      print: ({ created, replaced }: Outcome) => `${created} created, ${replaced} replaced`,
+      print: ({ resources, ...rules }: Outcome) => {
+        const isAny = resources.created + resources.replaced > 0;
+        return `${countsText(rules)}${isAny ? `; resources: ${countsText(resources)}` : ''}`;
+      },
       printFailure: ({ message }) => message,
     },
     params: Type.Object({
       file: Type.String({ minLength: 1, description: 'A path on the machine of the node' }),
     }),
     async run({ file }, caller) {
-      const document = await readDocument(pathOf(file, caller));
-      return answering(() => service.import(readable(document)));
+      return take(await readDocument(pathOf(file, caller)));
     },
   });
+}
+
+function countsText({ created, replaced }: Counts): string {
+  return `${created} created, ${replaced} replaced`;
 }
 
 /** The node may have been started elsewhere: a relative path is that of the caller. */

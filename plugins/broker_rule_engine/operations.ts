@@ -13,7 +13,7 @@ import { transferOperations } from './operations-transfer.ts';
 
 export default ({ rules, previews, resources }: RuleEngineService): AnyOperation[] => [
   ...ruleOperations(rules),
-  ...transferOperations(rules),
+  ...transferOperations(rules, resources),
   ...inspectOperations(rules),
   ...previewOperations(previews),
   ...actionOperations(rules),

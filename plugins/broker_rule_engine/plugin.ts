@@ -14,6 +14,11 @@ const plugin: PluginDefinition = definePlugin<RuleEngineSettings, RuleEngineServ
     'actions.success': 'Actions of rules that succeeded.',
     'actions.failure': 'Actions of rules that failed.',
   },
+  gauges: {
+    rules: 'Rules.',
+    actions: 'Actions of rules, those that run when others fail included.',
+    resources: 'Resources of rules.',
+  },
   worker: () => import('./worker.ts'),
   control: () => import('./control.ts'),
   operations: () => import('./operations.ts'),

@@ -2,6 +2,7 @@
 
 import type { ResourceStatus, ResourceTypeView, ResourceView } from '#sdk';
 import { type TSchema, Type } from '#sdk/operations';
+import { words } from './fields.ts';
 import { oneLine } from './rule-row.ts';
 
 export interface ResourceRow {
@@ -13,8 +14,6 @@ export interface ResourceRow {
   readonly description: string;
   readonly status?: readonly ResourceStatus[];
 }
-
-const words = Type.Object({ en: Type.String(), zh: Type.String() });
 
 export const resourceSchema: TSchema = Type.Object({
   id: Type.String(),

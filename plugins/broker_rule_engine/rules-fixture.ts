@@ -1,9 +1,9 @@
 // A whole node with rules, and clients of MQTT.js that keep what they get.
 
 import assert from 'node:assert/strict';
-import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import type { IPublishPacket } from 'mqtt';
+import { KeepingClient } from '#test/keeping-client';
 import { type Managed, type ManagedOptions, startManaged } from '#test/managed';
-import { Watch } from '#test/watch';
 
 const deadlineMs = 10_000;
 
@@ -11,7 +11,7 @@ export function startRules(options: ManagedOptions = {}): Promise<Managed> {
   const settings = {
     allow_anonymous: 'true',
     acl_nomatch: 'allow',
-    'plugins.loaded': 'broker_management,broker_rule_engine',
+    'plugins.loaded': 'broker_management,broker_retainer,broker_rule_engine',
     ...options.settings,
   };
   return startManaged({ ...options, settings });
@@ -52,31 +52,7 @@ export function toTopic(topic: string, more: object = {}): object {
   return { name: 'republish', params: { target_topic: topic, payload_tmpl: '', ...more } };
 }
 
-export class Client implements AsyncDisposable {
-  readonly mqtt: MqttClient;
-  readonly got: IPublishPacket[] = [];
-  readonly #watch = new Watch();
-
-  constructor(client: MqttClient) {
-    this.mqtt = client;
-    client.on('message', (_topic, _payload, packet) => {
-      this.got.push(packet);
-      this.#watch.wake();
-    });
-  }
-
-  static async open({ mqttPort }: Managed, options: IClientOptions = {}): Promise<Client> {
-    const wanted: IClientOptions = { protocolVersion: 5, reconnectPeriod: 0, ...options };
-    const client = mqtt.connect(`mqtt://127.0.0.1:${mqttPort}`, { ...wanted, manualConnect: true });
-    const own = new Client(client);
-    await new Promise<void>((resolve, reject) => {
-      client.once('connect', () => resolve());
-      client.once('error', reject);
-      client.connect();
-    });
-    return own;
-  }
-
+export class Client extends KeepingClient {
   /** With a subscription. */
   static async reading(node: Managed, filter: string): Promise<Client> {
     const client = await Client.open(node);
@@ -91,13 +67,7 @@ export class Client implements AsyncDisposable {
   }
 
   async packets(count: number): Promise<readonly IPublishPacket[]> {
-    const look = (): true | undefined => (this.got.length >= count ? true : undefined);
-    const late = (): Error => new Error(`Got ${this.got.length} messages, expected ${count}`);
-    await this.#watch.until(look, deadlineMs, late);
+    await this.arrived(count, deadlineMs);
     return this.got.splice(0, count);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.mqtt.endAsync(true);
   }
 }

@@ -1,20 +1,43 @@
-// Runs the rules in one worker; see src/rules/rule-set.ts.
+// Runs the rules in one worker; see src/rules/rule-set.ts. Law: what that takes is loaded with the first rule,
+// or the first that is to be tried out, and a worker without any is spared it.
 
 import {
-  type InspectSight,
-  loadRules,
+  loadRuleWorker,
   type PreviewOrder,
   type RulesOrder,
+  type WorkerContext,
   type WorkerPart,
 } from '#sdk';
 import type { RuleEngineSettings } from './config.ts';
+import { SightLane } from './sight-lane.ts';
 
-/** Sights on their way to the control thread; more are not shown. */
-const sightsMax = 64;
+type Context = WorkerContext<RuleEngineSettings>;
+type Loaded = Awaited<ReturnType<typeof load>>;
 
-const part: WorkerPart<RuleEngineSettings> = async (context) => {
-  const { PreviewWorker, RuleSet } = await loadRules();
-  let sights = 0;
+const part: WorkerPart<RuleEngineSettings> = (context) => {
+  let loading: Promise<Loaded> | undefined;
+  const loaded = (): Promise<Loaded> => (loading ??= load(context));
+  context.answers({
+    previewRecorded: async (order: PreviewOrder) => (await loaded()).previews.ofRecorded(order),
+    previewStart: async (id: number, order: PreviewOrder, ms: number) =>
+      (await loaded()).previews.start(id, order, ms),
+    previewEnd: async (id: number) => (await loaded()).previews.end(id),
+    previewCounts: async () => (await loaded()).previews.recorded(),
+  });
+  context.onShared(async (shared) => {
+    const order = shared as RulesOrder;
+    if (loading === undefined && order.rules.length + order.recordings.length === 0) return;
+    const { set, previews } = await loaded();
+    // Unloaded meanwhile.
+    if (context.signal.aborted) return;
+    set.apply(order);
+    previews.record(order.recordings);
+  });
+};
+
+async function load(context: Context) {
+  const { PreviewWorker, RuleSet } = await loadRuleWorker();
+  const sights = new SightLane((seen) => context.ask('inspected', seen));
   const set = new RuleSet({
     nodeName: context.nodeName,
     thread: context.worker,
@@ -26,14 +49,8 @@ const part: WorkerPart<RuleEngineSettings> = async (context) => {
     publish: (message) => context.publish(message),
     perform: (job) => context.askLong('perform', job),
     count: (metric) => context.count(metric),
-    onSight: (sight: InspectSight) => {
-      if (sights >= sightsMax) return;
-      sights++;
-      void context
-        .ask('inspected', sight)
-        .catch(() => undefined)
-        .finally(() => sights--);
-    },
+    onSight: (seen) => sights.push(seen),
+    after: (ms, call) => context.after(ms, call),
   });
   const previews = new PreviewWorker({
     nowMs: () => context.clock.nowMs(),
@@ -41,17 +58,7 @@ const part: WorkerPart<RuleEngineSettings> = async (context) => {
     listen: (listener) => set.listen(listener),
     full: (id) => void context.ask('previewFull', id).catch(() => undefined),
   });
-  context.answers({
-    previewRecorded: (order: PreviewOrder) => previews.ofRecorded(order),
-    previewStart: (id: number, order: PreviewOrder, ms: number) => previews.start(id, order, ms),
-    previewEnd: (id: number) => previews.end(id),
-    previewCounts: () => previews.recorded(),
-  });
-  context.onShared((shared) => {
-    const order = shared as RulesOrder;
-    set.apply(order);
-    previews.record(order.recordings);
-  });
-};
+  return { set, previews };
+}
 
 export default part;

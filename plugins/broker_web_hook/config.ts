@@ -3,13 +3,18 @@
 import {
   byteSize,
   durationMs,
+  existingFile,
   filterFault,
+  headerKey,
+  headerValue,
   int,
   type Key,
   key,
   oneOf,
   optionalKey,
   type PluginValues,
+  readHeaders,
+  truth,
   type ValueType,
 } from '#sdk';
 
@@ -52,8 +57,20 @@ export interface WebHookSettings {
   readonly poolSize: number;
   readonly queueMax: number;
   readonly queueBytesMax: number;
+  /** Of an https server. */
+  readonly tls: TlsSettings;
   /** Events that are told, with the filters of topics; undefined: all topics. */
   readonly rules: readonly (readonly [HookEvent, readonly string[] | undefined])[];
+}
+
+export interface TlsSettings extends TlsFiles {
+  readonly isVerified: boolean;
+}
+
+interface TlsFiles {
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
 }
 
 export function metricOf(event: HookEvent): string {
@@ -102,16 +119,7 @@ const ruleKey = optionalKey<HookRule>('web.hook.rule.(client|session|message).$.
     'their topic filters has to match.',
 });
 
-const headerValue: ValueType<string> = {
-  expects: 'the value of a header: printable characters of ASCII',
-  parse: (written) => (/^[\x20-\x7E]+$/.test(written) ? written : undefined),
-};
-
-const headerKey = optionalKey<string>('web.hook.headers.$', headerValue, {
-  sample: 'Bearer token-of-the-broker',
-  sampleNames: 'authorization',
-  text: 'A header of every request, by its name in small letters. Its value is never shown.',
-});
+const headersKey = headerKey('web.hook.headers.$');
 
 const valueKeys = {
   url: key<string>('web.hook.api.url', httpUrl, 'http://127.0.0.1:8080', {
@@ -160,9 +168,31 @@ const valueKeys = {
   }),
 };
 
+const fileKeys = {
+  caFile: optionalKey<string>('web.hook.ssl.cacertfile', existingFile, {
+    sample: 'etc/certs/ca.pem',
+    text: 'Authorities that the certificate of an https server is checked with, in place of those of the runtime.',
+  }),
+  certFile: optionalKey<string>('web.hook.ssl.certfile', existingFile, {
+    sample: 'etc/certs/client-cert.pem',
+    text: 'Certificate that the broker shows to an https server. Needs web.hook.ssl.keyfile.',
+  }),
+  keyFile: optionalKey<string>('web.hook.ssl.keyfile', existingFile, {
+    sample: 'etc/certs/client-key.pem',
+    text: 'Key of that certificate.',
+  }),
+};
+
+const verifyKey = key<boolean>('web.hook.ssl.verify', truth, 'true', {
+  sample: 'true',
+  text: 'Whether the certificate of an https server is checked. false believes whoever answers.',
+});
+
 export const configKeys: readonly (Readonly<Record<string, Key<unknown>>> | Key<unknown>)[] = [
   valueKeys,
-  headerKey,
+  fileKeys,
+  verifyKey,
+  headersKey,
   ruleKey,
 ];
 
@@ -171,12 +201,27 @@ export function readSettings(values: PluginValues): WebHookSettings {
     values.read<{
       [F in keyof typeof valueKeys]: (typeof valueKeys)[F] extends Key<infer T> ? T : never;
     }>(valueKeys);
-  const headers: Record<string, string> = {};
-  for (const { names, value } of values.lines(headerKey)) {
-    const [name = ''] = names;
-    if (value !== undefined) headers[name] = value;
+  const headers = readHeaders(values, headersKey);
+  const rules = readRules(values);
+  return { ...others, url: laterUrl ?? url, headers, tls: readTls(values), rules };
+}
+
+function readTls(values: PluginValues): TlsSettings {
+  const { caFile, certFile, keyFile } = values.read<TlsFiles>(fileKeys);
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    const [there, other] =
+      certFile === undefined
+        ? [fileKeys.keyFile, fileKeys.certFile]
+        : [fileKeys.certFile, fileKeys.keyFile];
+    const text = `Cannot use ${there.pattern} alone: expected ${other.pattern} as well`;
+    values.problem(there.pattern, text);
   }
-  return { ...others, url: laterUrl ?? url, headers, rules: readRules(values) };
+  const path = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : values.path(file);
+  return {
+    ...{ caFile: path(caFile), certFile: path(certFile), keyFile: path(keyFile) },
+    isVerified: values.get(verifyKey),
+  };
 }
 
 function readRules(values: PluginValues): WebHookSettings['rules'] {

@@ -68,6 +68,19 @@ test('what waits is bounded in number and in bytes; more is dropped and counted'
   }
 });
 
+test('lanes say that they are full before anybody puts an event into words', async () => {
+  for (const own of [{ queueMax: 2 }, { queueBytesMax: 4 }]) {
+    const bench = new Bench(own);
+    const { lanes } = bench;
+    lanes.offer('a', '12');
+    assert.equal(lanes.isFull, false);
+    lanes.offer('a', '34');
+    assert.equal(lanes.isFull, true);
+    await bench.idle();
+    assert.equal(lanes.isFull, false);
+  }
+});
+
 test('what passes is tried three times, what does not once; both are told once until it is over', async () => {
   const bench = new Bench();
   bench.act = (body) => Promise.reject(body === 'bad' ? new Error('no') : new RangeError('away'));

@@ -42,6 +42,12 @@ export class Lanes {
     return this.#count;
   }
 
+  /** What comes now is dropped, whatever it is: nobody need put it into words. */
+  get isFull(): boolean {
+    const { queueMax, queueBytesMax } = this.#parts.settings;
+    return this.#count >= queueMax || this.#bytes >= queueBytesMax;
+  }
+
   offer(clientId: string, body: string): void {
     const { poolSize, queueMax, queueBytesMax } = this.#parts.settings;
     if (this.#isClosed) return;

@@ -51,7 +51,8 @@ function hookEvent(
   const tell: Tell = (clientId, topic, body) => {
     if (topic !== undefined && !isWanted(topic)) return;
     ctx.count(metric);
-    lanes.offer(clientId, JSON.stringify(body()));
+    if (lanes.isFull) ctx.count('web_hook.dropped');
+    else lanes.offer(clientId, JSON.stringify(body()));
   };
   if (event === 'message.publish') {
     const call = (message: MessageView): void => {

@@ -6,7 +6,7 @@
 
 import { FilterTrie } from '#topics/filter-trie';
 import { matches } from '#topics/match';
-import { hasWildcard } from '#topics/topic';
+import { fillLevels, isClientLevel } from '#topics/client-levels';
 import type { AclTopic } from './acl-file.ts';
 import type { AclClient } from './acl-who-index.ts';
 
@@ -63,9 +63,9 @@ export class TopicIndex {
 
   #patternFor(filter: string): Pattern {
     const levels = filter.split('/');
-    const hasPlaceholder = levels.some(isPlaceholder);
+    const hasPlaceholder = levels.some(isClientLevel);
     const key = hasPlaceholder
-      ? levels.map((level) => (isPlaceholder(level) ? '+' : level)).join('/')
+      ? levels.map((level) => (isClientLevel(level) ? '+' : level)).join('/')
       : filter;
     let patterns = this.#patterns.get(key);
     if (patterns === undefined) {
@@ -97,22 +97,6 @@ function firstOf(firsts: Firsts | undefined, whos: ReadonlySet<number>, limit: n
 }
 
 function isMatch({ filter, template }: Pattern, topic: string, client: AclClient): boolean {
-  const filled = template === undefined ? filter : fill(template, client);
+  const filled = template === undefined ? filter : fillLevels(template, client);
   return filled !== undefined && matches(filled, topic);
-}
-
-/** Undefined: this client has nothing to put in, or nothing that may be put in. */
-function fill(template: readonly string[], { clientId, username }: AclClient): string | undefined {
-  const levels: string[] = [];
-  for (const level of template) {
-    const value = level === '%c' ? clientId : level === '%u' ? username : level;
-    if (value === undefined) return undefined;
-    if (isPlaceholder(level) && (hasWildcard(value) || value.includes('/'))) return undefined;
-    levels.push(value);
-  }
-  return levels.join('/');
-}
-
-function isPlaceholder(level: string): boolean {
-  return level === '%c' || level === '%u';
 }

@@ -1,14 +1,16 @@
 // bcrypt, to read what others have stored. Laws: a hash that nobody can read fits nothing; one that costs
-// too much is not tried. NOTE: it is computed in this thread, in turns of up to 100 ms; at cost 10 a
-// password takes about that. What is new is hashed with argon2id, which has threads of its own.
+// too much is not tried; no client waits for that of another, see bcrypt-thread.ts. What is new is hashed with
+// argon2id.
 
 import { isUtf8 } from 'node:buffer';
 import { timingSafeEqual } from 'node:crypto';
-import { hash } from 'bcryptjs';
+import { Worker } from 'node:worker_threads';
+import type { BcryptOrder } from './bcrypt-thread.ts';
 
 /** Two seconds; every step doubles it. */
 const costMax = 14;
 const costMin = 4;
+const heapMbMax = 32;
 const saltLength = 29;
 const hashLength = 31;
 
@@ -24,10 +26,22 @@ export async function verifyBcrypt(
 ): Promise<boolean> {
   const wanted = stored.slice(saltLength);
   if (!isReadable(stored) || !isAffordable(salt) || !isTakenWhole(password)) return false;
-  const made = await hash(password.toString('utf8'), salt);
+  const made = await hashInThread({ password: password.toString('utf8'), salt });
   // The digest alone: the salt was given, and is not always written back as it was.
   const found = made.slice(-hashLength);
   return timingSafeEqual(Buffer.from(found, 'latin1'), Buffer.from(wanted, 'latin1'));
+}
+
+function hashInThread(order: BcryptOrder): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const thread = new Worker(new URL('bcrypt-thread.ts', import.meta.url), {
+    workerData: order,
+    resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+  });
+  thread.once('message', resolve);
+  thread.once('error', reject);
+  thread.once('exit', () => reject(new Error('Cannot hash a password: its thread has ended')));
+  return promise;
 }
 
 function isReadable(stored: string): boolean {

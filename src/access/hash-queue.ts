@@ -1,4 +1,4 @@
-// Hashes of passwords, so many at once and so many in waiting. Laws: who asks for a costly one beyond that
+// Hashes of passwords, so many at once (here, and in the process: hash-places.ts) and so many in waiting. Laws: who asks for a costly one beyond that
 // is refused at once, instead of waiting longer than a client would; those that wait are computed in the
 // order they came; what costs next to nothing does not wait.
 //
@@ -6,6 +6,7 @@
 //        └──────────→ HashesBusy
 
 import { Deque } from '#base/deque';
+import { type HashPlaces, hashPlaces } from './hash-places.ts';
 import type { HashScheme } from './hash-scheme.ts';
 import {
   isCostly,
@@ -17,10 +18,12 @@ import {
 } from './password-hash.ts';
 
 export interface HashQueueLimits {
-  /** The pool has four threads, for files and names of hosts as well; 19 MB for each argon2id. */
+  /** 19 MB for each argon2id. */
   readonly atOnceMax?: number;
-  /** The last of them waits for some 8 s, which is less than `plugins.hook_deadline`. */
+  /** Where nobody else of the process hashes, the last of them waits for some 8 s, less than `plugins.hook_deadline`. */
   readonly waitingMax?: number;
+  /** Those of the process, unless a test has its own. */
+  readonly places?: HashPlaces;
 }
 
 /** Too many want a hash: `server_busy` to a client. */
@@ -34,10 +37,12 @@ export class HashesBusy extends Error {
 export class HashQueue {
   readonly #atOnceMax: number;
   readonly #waitingMax: number;
+  readonly #places: HashPlaces;
   readonly #waiting = new Deque<() => void>();
   #running = 0;
 
-  constructor({ atOnceMax = 2, waitingMax = 500 }: HashQueueLimits = {}) {
+  constructor({ atOnceMax = 2, waitingMax = 500, places }: HashQueueLimits = {}) {
+    this.#places = places ?? hashPlaces();
     this.#atOnceMax = atOnceMax;
     this.#waitingMax = waitingMax;
   }
@@ -72,9 +77,11 @@ export class HashQueue {
   async run<T>(compute: () => Promise<T>): Promise<T> {
     if (this.#running < this.#atOnceMax) this.#running += 1;
     else await this.#turn();
+    const free = await this.#places.take();
     try {
       return await compute();
     } finally {
+      free();
       // The place is handed on as it is: nobody who comes now gets in between.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;

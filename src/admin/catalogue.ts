@@ -1,5 +1,6 @@
 // All operations, by owner: plugins add theirs when they are loaded and take them along. The faces read
-// the catalogue; none keeps a list of its own. Law: no two operations have the same route or command.
+// the catalogue; none keeps a list of its own. Laws: no two operations have the same route or command, and
+// what is in here can be served: one route that the router refuses would take the others along.
 
 import type { AnyOperation, CliFace } from './operation.ts';
 
@@ -17,6 +18,7 @@ export class Catalogue {
 
   /** `owner`: the plugin, as it is listed. */
   add(owner: string, operations: readonly AnyOperation[]): void {
+    for (const operation of operations) checkRoute(owner, operation);
     const taken = new Set(this.all().flatMap(namesOf));
     for (const name of operations.flatMap(namesOf)) {
       if (taken.has(name)) throw new TypeError(`Cannot add "${name}" of ${owner}: it exists`);
@@ -75,6 +77,18 @@ export class Catalogue {
 export function facesOf({ cli }: AnyOperation): readonly CliFace<unknown, unknown>[] {
   if (cli === undefined) return [];
   return Array.isArray(cli) ? cli : [cli as CliFace<unknown, unknown>];
+}
+
+/** Literal words and parameters, each a whole level. */
+const pathPattern = /^\/$|^(?:\/:?[\w.~-]+)+$/;
+const methods = ['GET', 'POST', 'PUT', 'DELETE'];
+
+function checkRoute(owner: string, { http }: AnyOperation): void {
+  if (http === undefined) return;
+  const { method, path } = http;
+  if (methods.includes(method) && pathPattern.test(path)) return;
+  const wanted = `a method of ${methods.join(', ')} and a path such as /words/:parameter`;
+  throw new TypeError(`Cannot add "${method} ${path}" of ${owner}: expected ${wanted}`);
 }
 
 /** Its route, `GET /api/v3/nodes/:`, and its commands. */

@@ -51,7 +51,7 @@ type Raw = Record<string, unknown>;
 
 /** Undefined: too few, too many, or an option without its value. */
 function argumentsOf(
-  { args, options = {}, fixed }: CliFace<unknown, unknown>,
+  { args, olderArgs, options = {}, fixed }: CliFace<unknown, unknown>,
   schema: TObject,
   words: readonly string[],
 ): Raw | undefined {
@@ -69,8 +69,9 @@ function argumentsOf(
     if (value === undefined) return undefined;
     raw[name] = valueOf(schema, name, value);
   }
+  const wanted = values.length === olderArgs?.length ? olderArgs : args;
   if (
-    !take(args, values, (name, value) => {
+    !take(wanted, values, (name, value) => {
       raw[name] = Array.isArray(value) ? value : valueOf(schema, name, value);
     })
   )

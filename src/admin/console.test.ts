@@ -22,7 +22,8 @@ async function run(words: string, isJson = false, rows = 3): Promise<Outcome> {
 
 const thingsUsage = `things list                                     # List things
 things                                          # Make one
-things make <Name> [<SizeBytes>] [-d <Descr>] [--for <Lasting>] # Make a thing
+things make <Name> [<SizeBytes>] [-d <Descr>] [--for <Lasting>]
+                                                # Make a thing
 things make many <Names>...                     # Make a thing
 things shape <Name> <Json>                      # Make a thing
 `;

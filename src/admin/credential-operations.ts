@@ -12,8 +12,9 @@ import { noParams, pagingParams, sliceOf } from './paging.ts';
 export interface CredentialWords {
   /** Of names of operations, of the path, and of the name in an entry. */
   readonly field: 'clientid' | 'username';
-  /** As help writes it: `ClientId`. */
+  /** As help writes it: `ClientId`, and in words: `client id`. */
   readonly argument: string;
+  readonly words: string;
   /** The first word of the commands. */
   readonly command: string;
   readonly tag: string;
@@ -60,10 +61,10 @@ function list(table: Table, { field, tag, sample }: CredentialWords): AnyOperati
 }
 
 /** All of them in one go: pages begin to count at the first entry each time. */
-function listAll(table: Table, { field, command, tag }: CredentialWords): AnyOperation {
+function listAll(table: Table, { field, command, words, tag }: CredentialWords): AnyOperation {
   return define({
     name: `list_all_${field}`,
-    descr: `List all ${field}`,
+    descr: `List all ${words}s`,
     tag,
     cli: { words: `${command} list`, args: [], print: printNames },
     params: noParams,
@@ -106,7 +107,10 @@ function add(table: Table, words: CredentialWords): AnyOperation {
     descr: `Add ${field} in the cluster`,
     tag,
     http: { method: 'POST', path: `/auth_${field}` },
-    cli: command(words, 'add', ['password'], `<${argument}> <Password>`),
+    cli: {
+      ...command(words, 'add', ['password'], `<${argument}> <Password>`),
+      descr: `Add a ${words.words} with its password`,
+    },
     params: withPassword(field),
     example: { params: { [field]: sample, password: 'a-long-password' } },
     run: (given) => done(table.add(nameIn(given, field), given.password)),
@@ -120,7 +124,10 @@ function update(table: Table, words: CredentialWords): AnyOperation {
     descr: `Update ${field} in the cluster`,
     tag,
     http: { method: 'PUT', path: `/auth_${field}/:${field}` },
-    cli: command(words, 'update', ['password'], `<${argument}> <NewPassword>`),
+    cli: {
+      ...command(words, 'update', ['password'], `<${argument}> <NewPassword>`),
+      descr: `Give a ${words.words} a new password`,
+    },
     params: withPassword(field),
     example: { params: { [field]: sample, password: 'a-longer-password' } },
     run: (given) => done(table.update(nameIn(given, field), given.password)),
@@ -134,7 +141,10 @@ function remove(table: Table, words: CredentialWords): AnyOperation {
     descr: `Delete ${field} in the cluster`,
     tag,
     http: { method: 'DELETE', path: `/auth_${field}/:${field}` },
-    cli: command(words, 'del', [], `<${argument}>`),
+    cli: {
+      ...command(words, 'del', [], `<${argument}>`),
+      descr: `Delete a ${words.words} and its password`,
+    },
     params: named(field),
     example: { params: { [field]: sample } },
     run: (given) => table.remove(nameIn(given, field)),

@@ -34,6 +34,8 @@ export interface CliFace<P, R> {
    * are left, as an array.
    */
   readonly args: readonly string[];
+  /** The arguments of an older form of the command, told by how many there are. */
+  readonly olderArgs?: readonly string[];
   /** Options with a value: `{ '-d': 'description' }`. */
   readonly options?: Readonly<Record<string, string>>;
   /** How the arguments are shown in the help, where it is not `<Name>` for each. */

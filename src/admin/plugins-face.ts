@@ -20,6 +20,12 @@ export interface PluginMetric {
   readonly value: number;
 }
 
+/** What a plugin has so many of. */
+export interface PluginGauge extends Omit<PluginMetric, 'value'> {
+  readonly count: number;
+  readonly max: number;
+}
+
 /** What the configuration says, for plugins that start while the node runs. */
 export interface PluginConfigs {
   /** What a start would run with. Throws an OperatingError when it would not start. */
@@ -49,6 +55,7 @@ export interface PluginsFace {
   ownerOf(word: string): Promise<string | undefined>;
   /** Of those that run. */
   metrics(): readonly PluginMetric[];
+  gauges(): readonly PluginGauge[];
   /** How often each that runs has thrown. */
   failures(): Readonly<Record<string, number>>;
 }

@@ -40,6 +40,9 @@ async function scrape({ missing = [], dataDir = 'nowhere' }: Trouble): Promise<s
     httpListeners: () => [door],
     plugins: {
       failures: () => ({ broker_recon: 2 }),
+      gauges: () => [
+        { plugin: 'broker_rule_engine', name: 'rules', help: 'Rules.', count: 1, max: 2 },
+      ],
       metrics: () => [{ plugin: 'x', name: 'auth.http.success', help: 'Let in.', value: 3 }],
     },
     node: {

@@ -80,14 +80,22 @@ function pluginFamilies(plugins: PluginsFace): Family[] {
       const family = `broker_${name.replaceAll(/[^a-z0-9]+/g, '_')}_total`;
       return counter(family, words, value);
     }),
+    ...plugins.gauges().flatMap(({ name, help: words, count, max }) => {
+      const family = `broker_${name.replaceAll(/[^a-z0-9]+/g, '_')}`;
+      return gaugeAndMax(family, words, count, max);
+    }),
   ];
 }
 
 function gaugeFamilies(stats: Figures): Family[] {
-  return gaugeRows.flatMap(({ name, key, help }) => [
-    gauge(name, `${help}.`, stats[`${key}/count`] ?? 0),
-    gauge(`${name}_max`, `${help}, the most since the start.`, stats[`${key}/max`] ?? 0),
-  ]);
+  return gaugeRows.flatMap(({ name, key, help }) =>
+    gaugeAndMax(name, `${help}.`, stats[`${key}/count`] ?? 0, stats[`${key}/max`] ?? 0),
+  );
+}
+
+function gaugeAndMax(name: string, help: string, count: number, max: number): Family[] {
+  const most = `${help.replace(/\.$/, '')}, the most since the start.`;
+  return [gauge(name, help, count), gauge(`${name}_max`, most, max)];
 }
 
 function threadFamilies({ answers, missing }: Gathered<string, ThreadStatus>): Family[] {

@@ -33,7 +33,11 @@ function bench(publish: () => Promise<void> = async () => undefined): Bench {
     stats: () => ({ 'subscriptions/count': 3, 'subscriptions/max': 5 }),
     metrics: () => ({ 'bytes/sent': 17 }),
   };
-  topics.start({ node, version: '1.2.3', upMs: () => clock.monotonicMs() });
+  const plugins = {
+    metrics: () => [{ plugin: 'p', name: 'rules.matched', help: '', value: 4 }],
+    gauges: () => [{ plugin: 'p', name: 'rules', help: '', count: 1, max: 2 }],
+  };
+  topics.start({ node, plugins, version: '1.2.3', upMs: () => clock.monotonicMs() });
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
@@ -66,9 +70,12 @@ test('the heartbeat comes every half minute, everything else every minute, not b
     ...retained,
     '$SYS/brokers/n@h/stats/subscriptions/count=3 0 false',
     '$SYS/brokers/n@h/stats/subscriptions/max=5 0 false',
+    '$SYS/brokers/n@h/stats/rules/count=1 0 false',
+    '$SYS/brokers/n@h/stats/rules/max=2 0 false',
     '$SYS/brokers/n@h/stats/suboptions/count=3 0 false',
     '$SYS/brokers/n@h/stats/suboptions/max=5 0 false',
     '$SYS/brokers/n@h/metrics/bytes/sent=17 0 false',
+    '$SYS/brokers/n@h/metrics/rules/matched=4 0 false',
   ]);
   await topics[Symbol.asyncDispose]();
 });

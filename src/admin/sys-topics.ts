@@ -8,7 +8,9 @@ import type { Logger } from '#base/log';
 import type { Settings } from '#config/settings';
 import type { SystemEntry } from '#observe/system-publisher';
 import type { NodeFace, WorkersFace } from '#node/node-face';
+import { allMetrics, allStats } from './all-metrics.ts';
 import { systemDescription } from './host-figures.ts';
+import type { PluginsFace } from './plugins-face.ts';
 import { localTime } from './timestamps.ts';
 import { uptimeText } from './uptime.ts';
 
@@ -22,6 +24,7 @@ export interface SystemTopicsParts {
 /** What is published by the clock. */
 export interface SystemFigures {
   readonly node: Pick<NodeFace, 'stats' | 'metrics'>;
+  readonly plugins: Pick<PluginsFace, 'metrics' | 'gauges'>;
   /** `0.1.0` */
   readonly version: string;
   readonly upMs: () => number;
@@ -67,7 +70,8 @@ export class SystemTopics implements AsyncDisposable {
     this.#timers.add(timer);
   }
 
-  async #publishFigures({ node, version }: SystemFigures): Promise<void> {
+  async #publishFigures(figures: SystemFigures): Promise<void> {
+    const { version } = figures;
     const { workers, settings } = this.#parts;
     const retained: SystemEntry[] = [
       { topic: '$SYS/brokers', payload: settings.node.name, qos: 0, retain: true },
@@ -75,8 +79,8 @@ export class SystemTopics implements AsyncDisposable {
       { ...this.#entry('sysdescr', systemDescription), retain: true },
     ];
     const counts = [
-      ...this.#entriesOf('stats', withSuboptions(node.stats())),
-      ...this.#entriesOf('metrics', node.metrics()),
+      ...this.#entriesOf('stats', withSuboptions(allStats(figures))),
+      ...this.#entriesOf('metrics', allMetrics(figures)),
     ];
     await workers.uphold('retainSystem', [retained]);
     await this.#publish([...retained, ...counts]);

@@ -26,6 +26,15 @@ test('a tail whose reader goes lets go of its timer and says so', async () => {
   assert.equal(clock.timerCount, 0);
 });
 
+test('a tail tells of what was lost before it came', async () => {
+  const tail = new Tail({ clock: new VirtualClock() });
+  tail.push('a');
+  tail.lose(3);
+  tail.end();
+  tail.lose(4);
+  assert.deepEqual(await Array.fromAsync(tail), [{ texts: ['a'], lost: 3 }]);
+});
+
 test('a tail that is abandoned has nothing more to read', async () => {
   const tail = new Tail({ clock: new VirtualClock() });
   tail.push('a');

@@ -50,6 +50,13 @@ export class Tail implements AsyncIterable<TailPiece> {
     this.#wake();
   }
 
+  /** So many more will never come. */
+  lose(count: number): void {
+    if (this.#isEnded) return;
+    this.#lost += count;
+    this.#wake();
+  }
+
   /** No more will come. What waits can still be read. */
   end(): void {
     this.#isEnded = true;

@@ -10,8 +10,10 @@ export interface UsageGroup {
 const textColumns = 48;
 const rule = '-'.repeat(80);
 
+/** A text that is too long for its column has the explanation below. */
 export function usageLine(text: string, explanation: string): string {
-  const padded = text.length < textColumns ? text.padEnd(textColumns) : `${text} `;
+  const isLong = text.length >= textColumns;
+  const padded = isLong ? `${text}\n${' '.repeat(textColumns)}` : text.padEnd(textColumns);
   return `${padded}# ${explanation}`;
 }
 

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 
 const fixture = fileURLToPath(new URL('broker-fixture.ts', import.meta.url));
 

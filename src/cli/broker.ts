@@ -7,7 +7,8 @@ import { formatDuration } from '#base/duration';
 import { describeError } from '#base/errors';
 import { ConfigError } from '#config/config-error';
 import { deepFreeze } from '#config/freeze';
-import { installRoot, type LoadOptions, loadNodeOnly } from '#config/load';
+import { installRoot } from '#base/install-root';
+import { type LoadOptions, loadNodeOnly } from '#config/load';
 import { quoteValue } from '#config/parse';
 import { loadPluginsConfig, type PluginsConfig } from '#plugin/load-config';
 import { type Arguments, type Command, parseArguments, UsageError, usage } from './arguments.ts';
@@ -15,19 +16,20 @@ import { startDetached, stopRunning } from './detach.ts';
 import { runningPid } from './pid-file.ts';
 import { feelPulse, type Pulse } from './pulse.ts';
 import { runNode } from './run-node.ts';
-import type { Run } from './run-options.ts';
+import type { FilesCheck, Run } from './run-options.ts';
 
 const pulseTimeoutMs = 5000;
 const unreadMs = 500;
 
-/** `loadRun` gives the broker itself: it is loaded only by the commands that run one. */
+/** `loadRun` gives the broker itself: it is loaded only by the commands that run one. So is what checks its files. */
 export async function brokerCommand(
   argv: readonly string[],
   loadRun: () => Promise<Run>,
+  loadCheck: () => Promise<FilesCheck> = async () => async () => [],
 ): Promise<void> {
   try {
     const args = parseArguments(argv);
-    process.exitCode = await dispatch(args, loadRun);
+    process.exitCode = await dispatch(args, loadRun, loadCheck);
   } catch (error) {
     if (error instanceof UsageError) {
       console.error(`${error.message}\n\n${usage()}`);
@@ -43,9 +45,14 @@ interface Context {
   readonly args: Arguments;
   readonly options: LoadOptions & { readonly configFile: string };
   readonly loadRun: () => Promise<Run>;
+  readonly loadCheck: () => Promise<FilesCheck>;
 }
 
-async function dispatch(args: Arguments, loadRun: () => Promise<Run>): Promise<number> {
+async function dispatch(
+  args: Arguments,
+  loadRun: () => Promise<Run>,
+  loadCheck: () => Promise<FilesCheck>,
+): Promise<number> {
   if (args.command === 'help') return print(usage().trimEnd());
   if (args.command === 'version') return print(`broker ${version()}`);
   const options = {
@@ -55,7 +62,7 @@ async function dispatch(args: Arguments, loadRun: () => Promise<Run>): Promise<n
     sets: [...impliedSets(args.command), ...args.sets],
     dataDir: args.dataDir,
   };
-  return handlers[args.command]({ args, options, loadRun });
+  return handlers[args.command]({ args, options, loadRun, loadCheck });
 }
 
 function impliedSets(command: Command): string[] {
@@ -72,7 +79,7 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
   },
   async restart(context) {
     // A configuration that would not start must not take down what runs.
-    const { dataDir } = (await loadPluginsConfig(context.options)).settings.node;
+    const { dataDir } = (await checkedConfig(context)).settings.node;
     await stopRunning(dataDir);
     return start(context);
   },
@@ -91,10 +98,10 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
     const pid = runningPid(loadNodeOnly(options).dataDir);
     return pid === undefined ? fail('broker is not running') : print(String(pid));
   },
-  async 'config check'({ options }) {
-    const { listeners, zones } = (await loadPluginsConfig(options)).settings;
+  async 'config check'(context) {
+    const { listeners, zones } = (await checkedConfig(context)).settings;
     const found = `${listeners.length} listeners, ${zones.size} zones`;
-    return print(`Configuration OK: ${options.configFile}, ${found}`);
+    return print(`Configuration OK: ${context.options.configFile}, ${found}`);
   },
   async 'config show'({ options }) {
     const { effective } = await loadPluginsConfig(options);
@@ -104,6 +111,17 @@ const handlers: Readonly<Record<Command, (context: Context) => Promise<number>>>
     return print(lines.join('\n'));
   },
 };
+
+/** With the files that it names. */
+async function checkedConfig({ options, loadCheck }: Context): Promise<PluginsConfig> {
+  const config = await loadPluginsConfig(options);
+  const check = await loadCheck();
+  const problems = await check(config);
+  if (problems.length === 0) return config;
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+  const lines = problems.map((problem) => `  ${problem.replaceAll('\n', '\n  ')}`);
+  throw new Error([`Cannot use files of the configuration: ${count}`, ...lines].join('\n'));
+}
 
 async function foreground({ args, options, loadRun }: Context): Promise<number> {
   const config = await loadPluginsConfig(options);
@@ -162,7 +180,11 @@ function fail(text: string): number {
 }
 
 if (import.meta.main) {
-  await brokerCommand(process.argv.slice(2), async () => (await import('../main.ts')).run);
+  await brokerCommand(
+    process.argv.slice(2),
+    async () => (await import('../main.ts')).run,
+    async () => (await import('../main.ts')).checkConfigFiles,
+  );
   // The process ends when nothing is left to do. Lines that nobody reads from a pipe are not that.
   setTimeout(() => process.exit(), unreadMs).unref();
 }

@@ -5,6 +5,7 @@ import type { KeyTable } from '#config/key-table';
 import type { Settings } from '#config/settings';
 import type { EffectiveValue } from '#config/values';
 import type { FoundPlugin } from '#plugin/discover';
+import type { PluginsConfig } from '#plugin/load-config';
 
 export interface RunOptions {
   readonly settings: Settings;
@@ -20,6 +21,9 @@ export interface RunOptions {
   /** Call once, when every listener listens: `mqtt:tcp 0.0.0.0:1883`. */
   readonly onReady: (listeners: readonly string[]) => void;
 }
+
+/** What is wrong with the files that a configuration names, a text each. */
+export type FilesCheck = (config: PluginsConfig) => Promise<readonly string[]>;
 
 /** Resolves when the broker has stopped as asked; rejects when it cannot start or go on. */
 export type Run = (options: RunOptions) => Promise<void>;

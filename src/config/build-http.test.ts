@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { loadPluginsConfig } from '#plugin/load-config';
 import { ConfigError } from './config-error.ts';
-import { installRoot, loadSettings } from './load.ts';
+import { installRoot } from '#base/install-root';
+import { loadSettings } from './load.ts';
 
 function problems(...sets: string[]): string {
   try {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { installRoot, type LoadOptions, loadConfig, loadNodeOnly, loadSettings } from './load.ts';
+import { installRoot } from '#base/install-root';
+import { type LoadOptions, loadConfig, loadNodeOnly, loadSettings } from './load.ts';
 
 /** Files of one test: name under its etc/ → content. Gives the path of the main one. */
 function confIn(t: TestContext, files: Readonly<Record<string, string>>): string {

@@ -4,8 +4,8 @@
 
 import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describeError } from '#base/errors';
+import { installRoot } from '#base/install-root';
 import { buildSettings, zoneNames } from './build-settings.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { findContradictions } from './contradictions.ts';
@@ -28,9 +28,6 @@ import {
   lastOf,
 } from './sources.ts';
 import { type EffectiveValue, type SetValue, Values } from './values.ts';
-
-/** The directory that holds etc/: relative paths in the configuration start here. */
-export const installRoot: string = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface LoadOptions {
   /** Undefined: no file at all, only what holds when keys are absent. */

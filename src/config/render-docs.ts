@@ -23,7 +23,8 @@ A key can be set in five places. The later one wins:
 at the directory of the installation; those of \`--config\` and \`--data-dir\` at the current one.
 
 An unknown key or a bad value stops the start. All problems are told at once, each with its place,
-what was found and what is allowed. \`bin/broker config check\` tells them without a start, and
+what was found and what is allowed. \`bin/broker config check\` tells them without a start, with what is wrong
+with files that keys name (access rules, certificates, those of plugins that are to run), and
 \`bin/broker config show\` prints every value that holds and where it comes from.
 
 Several brokers run side by side on one machine when each has ports and directories of its own:

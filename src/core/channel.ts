@@ -82,7 +82,8 @@ export class Channel implements OutboxOwner, Link, Receiver, ExpressSender {
   readonly core: Core;
   readonly transport: Transport;
   readonly listener: ListenerFace;
-  readonly zone: ZoneSettings;
+  /** As its client was told of it at CONNECT; see `Retained.offeredBy`. */
+  zone: ZoneSettings;
   readonly outbox: Outbox;
   /** connecting: CONNECT has not been answered; open; closed: the last word has been said. */
   state: 'connecting' | 'open' | 'closed' = 'connecting';

@@ -1,6 +1,6 @@
 // AUTH: the next message of an exchange that CONNECT began, or the beginning of a new one by a client
 // that is connected (re-authentication). A failed re-authentication ends the connection
-// [MQTT-4.12.1-2].
+// [MQTT-4.12.1-2]. Law: after one that succeeds the new verdict counts, and nothing of the old one.
 
 import type { AuthPacket } from '#wire/packet';
 import { ProtocolError } from '#wire/protocol-error';
@@ -10,6 +10,7 @@ import type { Channel } from './channel.ts';
 import { credentialsOf } from './credentials.ts';
 import { sendAuth, takeStep } from './enhanced-auth.ts';
 import type { Wait } from './ports.ts';
+import { recheckClient } from './recheck.ts';
 
 export function onAuth(channel: Channel, packet: AuthPacket): Wait {
   const { reasonCode, properties } = packet;
@@ -47,15 +48,33 @@ function beginAgain(channel: Channel): AuthExchange {
     exchange: {},
     settle: (outcome) => {
       channel.auth = undefined;
-      if (outcome.allow) {
-        sendAuth(channel, authMethod, Reason.success, outcome.data);
-      } else {
+      if (!outcome.allow) {
         const text = outcome.text ?? 'Cannot go on: authentication failed';
         // Not every code that refuses a CONNECT may end a connection.
         const { reasonCode: code } = outcome;
         channel.closeFor(isAllowedReason('disconnect', code) ? code : Reason.notAuthorized, text);
+        return undefined;
       }
-      return undefined;
+      if (outcome.username !== undefined && outcome.username !== client.username) {
+        // Session, subscriptions and will are those of the user that connected.
+        const text = `Cannot go on as "${outcome.username}": another user connected`;
+        channel.closeFor(Reason.notAuthorized, text);
+        return undefined;
+      }
+      renewRights(channel, outcome.isSuperuser ?? false);
+      sendAuth(channel, authMethod, Reason.success, outcome.data);
+      return recheckClient(channel);
     },
   };
+}
+
+function renewRights(channel: Channel, isSuperuser: boolean): void {
+  const { core, zone, publisher, will } = channel;
+  // In place: the session and the will, which hold on to the client, are to see it too.
+  (publisher as { isSuperuser: boolean }).isSuperuser = isSuperuser;
+  channel.isControlled = zone.enableAcl && !isSuperuser;
+  channel.rights = null;
+  if (will !== undefined && zone.sessionDurability !== 'memory') {
+    core.wills.keep(publisher.clientId, will);
+  }
 }

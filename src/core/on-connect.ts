@@ -67,13 +67,18 @@ function settleClaim(attempt: ConnectAttempt): void {
 /** Goes on behind `authenticate`, once an enhanced authentication has succeeded. */
 function resumeConnect(attempt: ConnectAttempt): Wait {
   attempt.reopen();
-  return run(attempt, connectStages.indexOf(authenticate) + 1);
+  const wait = run(attempt, connectStages.indexOf(authenticate) + 1);
+  // A hook that needs no second word answers within `authenticate`: the stages that led there end there.
+  if (wait === undefined) attempt.settle();
+  return wait?.then(() => attempt.settle());
 }
 
 function agreeOnProtocol({ channel, packet }: ConnectAttempt): undefined {
   const { properties } = packet;
   channel.version = packet.version;
   channel.isV5 = packet.version === 5;
+  // An earlier version has no words for it: whoever speaks that is served, and nothing is kept.
+  if (channel.isV5) channel.zone = channel.core.retained.offeredBy(channel.zone);
   channel.isBridge = packet.isBridge;
   channel.wantsProblemInfo = properties.requestProblemInfo ?? true;
   channel.packetBytesMax = properties.maximumPacketSize ?? anyPacketBytes;

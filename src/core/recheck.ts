@@ -70,6 +70,17 @@ export async function recheckRights(core: Core): Promise<Rechecked> {
   return total;
 }
 
+/** The same for one client, after another verdict about it. */
+export function recheckClient(channel: Channel): Wait {
+  const { session, core, isControlled } = channel;
+  if (session === undefined || !isControlled || !core.settings.acl.isRechecked) return undefined;
+  const found = ask(channel, [...session.subscriptions.values()]);
+  if (found instanceof Promise) {
+    return found.then((late) => endDenied(channel, session, late.denied)?.wait);
+  }
+  return endDenied(channel, session, found.denied)?.wait;
+}
+
 /** Undefined: nothing has ended. */
 function endDenied(
   channel: Channel,

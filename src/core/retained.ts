@@ -4,7 +4,7 @@
 
 import { CallbackTimer, type TimerWheel } from '#base/timers';
 import { NameTrie } from '#topics/name-trie';
-import type { RetainerSettings } from '#config/settings';
+import type { RetainerSettings, ZoneSettings } from '#config/settings';
 import type { Message } from './message.ts';
 import type { Peers } from './peers-port.ts';
 import type { Wait } from './ports.ts';
@@ -23,6 +23,7 @@ export class Retained {
   /** False: nothing of clients is kept or handed out; what there is stays. */
   isOn = true;
   readonly #system = new NameTrie<Message>();
+  readonly #zonesWithout = new WeakMap<ZoneSettings, ZoneSettings>();
   readonly #settings: RetainerSettings;
   readonly #timers: TimerWheel;
   readonly #stats: Stats;
@@ -62,6 +63,14 @@ export class Retained {
     return this.#store.retained.size;
   }
 
+  /** What a client that comes now is told of its zone: without Retain Available while nothing is kept. */
+  offeredBy(zone: ZoneSettings): ZoneSettings {
+    if (this.isOn || !zone.retainAvailable) return zone;
+    const without = this.#zonesWithout.get(zone) ?? { ...zone, retainAvailable: false };
+    this.#zonesWithout.set(zone, without);
+    return without;
+  }
+
   /** Takes a message with the retain flag; one without payload removes [MQTT-3.3.1-6]. */
   put(message: Message): Wait {
     const { topic } = message;
@@ -89,6 +98,7 @@ export class Retained {
   /** Why a message with a payload of this size is not kept; undefined: it is. */
   refusal(topic: string, payloadBytes: number): string | undefined {
     if (isSystemTopic(topic)) return undefined;
+    if (!this.isOn) return 'the plugin broker_retainer does not run';
     const { maxPayloadBytes, maxRetainedMessages } = this.#settings;
     if (payloadBytes > maxPayloadBytes) {
       return `${payloadBytes} bytes: the limit is ${maxPayloadBytes}`;

@@ -10,6 +10,7 @@ export interface BuiltIn {
   readonly obstacle?: () => string | undefined;
   /** Undefined: it always runs. */
   readonly start?: () => Promise<void>;
+  /** Also called where it is not to run from the start: a part of the broker would without a word. */
   readonly stop?: () => Promise<void>;
   /** Asked at the start and after each `start`; undefined: whatever was started runs. */
   readonly isActive?: () => boolean;

@@ -23,6 +23,8 @@ export interface ControlContext<S = unknown> {
   readonly dataDir: string;
   /** One of the plugin's `metrics`. */
   count(metric: string, by?: number): void;
+  /** One of the plugin's `gauges`: there are so many now. */
+  gauge(name: string, count: number): void;
   every(ms: number, call: () => unknown): () => void;
   after(ms: number, call: () => unknown): () => void;
   /** Called when the plugin is unloaded. Answers how to have it done now. */
@@ -37,7 +39,10 @@ export interface ControlContext<S = unknown> {
    * not within 10 seconds or has no answer, with the reason; by `worker 0`, `worker 1` and so on.
    */
   askWorkers(question: string, ...args: readonly unknown[]): Promise<Gathered<string, unknown>>;
-  /** The same value for every worker part, those that come later too; see `WorkerContext.onShared`. */
+  /**
+   * The same value for every worker part, those that come later too; see `WorkerContext.onShared`. Resolves
+   * when those that run have taken it up.
+   */
   share(value: unknown): Promise<void>;
   /** As the broker itself: through hooks, past access control. Resolves to the number of copies when it is safe. */
   publish(message: PluginMessage): Promise<number>;

@@ -94,7 +94,7 @@ test('what the list names is started, and the list is written at the first start
   const second = new Part();
   const { host: again, file: listed } = hostOf(t, [second], '{always, true}.\n');
   await again.start();
-  assert.deepEqual([second.done, again.isActive('part')], [[], false]);
+  assert.deepEqual([second.done, again.isActive('part')], [['stop'], false]);
   assert.equal(readFileSync(listed, 'utf8'), '{always, true}.\n');
 });
 

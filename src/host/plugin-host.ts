@@ -4,7 +4,15 @@
 
 import { describeError, describeMistake } from '#base/errors';
 import { OperatingError } from '#admin/failures';
-import type { PluginConfigs, PluginMetric, PluginRow, PluginsFace } from '#admin/plugins-face';
+import type { AnyOperation } from '#admin/operation';
+import type {
+  PluginConfigs,
+  PluginGauge,
+  PluginMetric,
+  PluginRow,
+  PluginsFace,
+} from '#admin/plugins-face';
+import { isShipped } from '#plugin/discover';
 import { startMsMax, undoMsMax } from '#plugin/start-limit';
 import type { BuiltIn } from './built-in.ts';
 import type { HostParts } from './host-parts.ts';
@@ -55,6 +63,7 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
       if (start === undefined && !wanted.includes(name)) wanted.unshift(name);
     }
     this.#loaded = wanted;
+    for (const { name, stop } of this.#parts.builtIn) if (!wanted.includes(name)) await stop?.();
     for (const name of wanted) {
       if (this.#builtIn.get(name)?.obstacle?.() !== undefined) continue;
       await this.#startOne(name).catch((error: unknown) => this.#giveUp(name, error));
@@ -80,19 +89,23 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
     }
     const run = this.#runs.get(name);
     this.#runs.delete(name);
-    this.#offer(name, undefined);
+    this.#parts.catalogue.remove(name);
     await run?.stop();
     this.#parts.log.error('plugin.start_failed', { plugin: name, error: text });
     this.#parts.alarms.raise(`plugin_failed/${name}`, { severity: 'error', message: text });
   }
 
   /** Before management is served, and after the node listens: what that takes is not waited for by clients. */
-  async serve(): Promise<void> {
-    this.#isServing = true;
-    for (const name of this.#activeBuiltIn) {
-      const builtIn = this.#builtIn.get(name);
-      if (builtIn !== undefined) await this.#offerBuiltIn(builtIn);
-    }
+  serve(): Promise<void> {
+    return this.#oneByOne(async () => {
+      this.#isServing = true;
+      const builtIn = this.#parts.builtIn.filter(({ name }) => this.#activeBuiltIn.has(name));
+      const runs = [...this.#runs.values()];
+      for (const one of [...builtIn, ...runs]) {
+        await this.#offer(one).catch((error: unknown) => this.#giveUp(one.name, error));
+      }
+      if (runs.length > this.#runs.size) await this.#tellWorkers();
+    });
   }
 
   useConfigs(configs: PluginConfigs): void {
@@ -195,6 +208,14 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
     );
   }
 
+  gauges(): PluginGauge[] {
+    return [...this.#runs.values()].flatMap(({ name: plugin, definition, gauges }) =>
+      gauges.entries().map(([name, counts]) => {
+        return { plugin, name, ...counts, help: definition.gauges?.[name] ?? '' };
+      }),
+    );
+  }
+
   failures(): Record<string, number> {
     return Object.fromEntries([...this.#runs].map(([name, { failures }]) => [name, failures]));
   }
@@ -256,8 +277,9 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
     if (failed === undefined || failed === former) return;
     if (former === undefined) this.#runs.delete(plugin);
     else this.#runs.set(plugin, former);
-    this.#offer(plugin, former);
     try {
+      if (former === undefined) this.#parts.catalogue.remove(plugin);
+      else await this.#offer(former);
       await this.#tellWorkers();
     } finally {
       await failed.stop();
@@ -279,7 +301,7 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
     });
     await run.start();
     try {
-      this.#offer(plugin, run);
+      await this.#offer(run);
     } catch (error) {
       await run.stop();
       throw error;
@@ -290,15 +312,18 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
   async #startBuiltIn(builtIn: BuiltIn): Promise<void> {
     await builtIn.start?.();
     this.#activeBuiltIn.add(builtIn.name);
-    if (this.#isServing) await this.#offerBuiltIn(builtIn);
+    await this.#offer(builtIn);
   }
 
-  async #offerBuiltIn({ name, operations }: BuiltIn): Promise<void> {
-    this.#parts.catalogue.replace(name, (await operations?.()) ?? []);
-  }
-
-  #offer(plugin: string, run: PluginRun | undefined): void {
-    this.#parts.catalogue.replace(plugin, run?.operations ?? []);
+  /** Its REST and commands, which are loaded once management is served. */
+  async #offer(one: BuiltIn | PluginRun): Promise<void> {
+    if (!this.#isServing) return;
+    const operations = (await one.operations?.()) ?? [];
+    const found = this.#shelf.get(one.name);
+    if (operations.length > 0 && found !== undefined && !isShipped(found)) {
+      await checkAgainstBroker(one.name, operations);
+    }
+    this.#parts.catalogue.replace(one.name, operations);
   }
 
   async #takeDown(plugin: string): Promise<void> {
@@ -347,6 +372,15 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
     this.#queue = done.catch(() => undefined);
     return done;
   }
+}
+
+/** Plugins start before the broker's own operations are in the catalogue, and some of those come and go. */
+async function checkAgainstBroker(
+  name: string,
+  operations: readonly AnyOperation[],
+): Promise<void> {
+  const { paperCatalogue } = await import('#admin/paper-catalogue');
+  paperCatalogue().add(name, operations);
 }
 
 /** A failure to read is that of the files. */

@@ -10,6 +10,8 @@ import { partOf } from '#plugin/code';
 import type { PluginDefinition } from '#plugin/contract';
 import { PluginCounters } from '#plugin/counters';
 import type { FoundPlugin } from '#plugin/discover';
+import { PluginGauges } from '#plugin/gauges';
+import { Later } from '#plugin/later';
 import { startedInTime } from '#plugin/start-limit';
 import { handedOut, owningStrays } from '#plugin/strays';
 import type { PluginOrder } from '#plugin/worker-host';
@@ -37,7 +39,7 @@ export class PluginRun {
   readonly name: string;
   readonly definition: PluginDefinition;
   readonly counters: PluginCounters;
-  operations: readonly AnyOperation[] = [];
+  readonly gauges: PluginGauges;
   readonly #parts: RunParts;
   readonly #belongings: Belongings;
   readonly #answers: AnswerTable;
@@ -46,6 +48,8 @@ export class PluginRun {
   /** What workers were told with its first order. */
   #told: Pick<PluginOrder, 'shared'> | undefined;
   #isPlaced = false;
+  #service: unknown;
+  #operations: Promise<readonly AnyOperation[]> | undefined;
 
   constructor(parts: RunParts, { found, definition, start, settings, former }: RunOptions) {
     const { name, folder, reading } = found;
@@ -55,6 +59,7 @@ export class PluginRun {
     this.name = name;
     this.definition = definition;
     this.counters = new PluginCounters(metrics, counters);
+    this.gauges = new PluginGauges(Object.keys(definition.gauges ?? {}));
     this.#answers = new AnswerTable(name);
     this.#belongings = new Belongings(parts.clock, (error) => this.failed(error));
     const isVital = definition.type === 'auth';
@@ -93,23 +98,40 @@ export class PluginRun {
   }
 
   async start(): Promise<void> {
-    const { control, operations } = this.definition;
+    const { control } = this.definition;
     try {
-      // What a thread cannot be told would keep workers, and their successors, from all plugins.
-      structuredClone(this.#order.settings);
-      const begin = async (): Promise<readonly AnyOperation[]> => {
+      this.#service = await this.#inTime(async () => {
+        // What a thread cannot be told would keep workers, and their successors, from all plugins.
+        structuredClone(this.#order.settings);
         const part = await control?.();
         const start = part && (partOf(part, 'control') as (context: ControlContext) => unknown);
-        const service = await start?.(this.#context());
-        const built = await operations?.();
-        const build = built && partOf(built, 'operations');
-        return (build?.(service as never) ?? []) as readonly AnyOperation[];
-      };
-      const started = owningStrays(this.#order.folder, (error) => this.failed(error), begin);
-      this.operations = await startedInTime(this.#parts.clock, started);
+        return start?.(this.#context());
+      });
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Of one that has started: loaded when they are first asked for. */
+  operations(): Promise<readonly AnyOperation[]> {
+    this.#operations ??= this.#inTime(async () => {
+      const { operations } = this.definition;
+      const service = this.#service;
+      const ready: unknown = service instanceof Later ? await service.make() : service;
+      const part = await operations?.();
+      const build = part && partOf(part, 'operations');
+      return (build?.(ready as never) ?? []) as readonly AnyOperation[];
+    });
+    return this.#operations;
+  }
+
+  async #inTime<T>(begin: () => Promise<T>): Promise<T> {
+    const started = owningStrays(this.#order.folder, (error) => this.failed(error), begin);
+    try {
+      return await startedInTime(this.#parts.clock, started);
     } catch (error) {
       this.counters.failed(workersMax - 1);
-      await this.stop();
       throw error;
     }
   }
@@ -144,6 +166,7 @@ export class PluginRun {
       version,
       dataDir: settings.node.dataDir,
       count: (metric, by = 1) => this.counters.add(workersMax - 1, metric, by),
+      gauge: (gauge, count) => this.gauges.set(gauge, count),
       every: (ms, call) => belongings.every(ms, call),
       after: (ms, call) => belongings.after(ms, call),
       defer: (undo) => belongings.defer(undo),
@@ -156,9 +179,9 @@ export class PluginRun {
         this.#shared = { value: structuredClone(value) };
         if (this.#isPlaced) await handed(this.#tellShared());
       },
-      publish: async ({ topic, payload, qos = 0, retain = false, clientId, properties }) => {
+      publish: async ({ topic, payload, qos = 0, retain = false, clientId, properties, hops }) => {
         const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-        const order = { topic, payload: bytes, qos, retain, clientId, properties };
+        const order = { topic, payload: bytes, qos, retain, clientId, properties, hops };
         return handed(workers.anywhere('publish', [order], publishMsMax));
       },
       kick: async (clientId) =>

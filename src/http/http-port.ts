@@ -2,12 +2,13 @@
 // read. Laws: whoever is slow or silent loses the connection and nobody else does; a changed certificate
 // is used for new connections.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#base/clock';
 import type { Logger } from '#base/log';
+import { createServer } from '#base/node-http';
 import type { HttpListenerSettings } from '#config/settings';
 import { AccessRules } from '#net/access-rules';
 import { FileWatch } from '#net/file-watch';

@@ -1,16 +1,11 @@
 // HTTP in front of a listener: upgrades requests for the MQTT path to WebSockets and answers every
 // other one with an error. Works on sockets that were accepted elsewhere, plain or TLS.
 
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { constants as zlib } from 'node:zlib';
 import { type PerMessageDeflateOptions, type WebSocket, WebSocketServer } from 'ws';
+import { createServer, STATUS_CODES } from '#base/node-http';
 import type { WsDeflateSettings, WsSettings } from '#config/settings';
 
 /** What an upgrade request told about the client. */

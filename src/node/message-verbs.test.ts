@@ -34,6 +34,15 @@ test('a published order goes through hooks to subscribers, in the name that it w
   await client.expectNothing();
 });
 
+test('a published order keeps count of the rules that it has gone through', async () => {
+  await using broker = await startBroker({ workers: 0 });
+  const seen: number[] = [];
+  broker.hook('message.publish', ({ hops = -1 }) => void seen.push(hops));
+  await verbsOf(broker).publish(order('t', 'x', { hops: 3 }));
+  await verbsOf(broker).publish(order('t', 'x'));
+  assert.deepEqual(seen, [3, 0]);
+});
+
 test('a published order keeps its properties, bytes of another thread included', async () => {
   await using broker = await startBroker({ workers: 0 });
   const client = await broker.connect({});

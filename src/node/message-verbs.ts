@@ -16,6 +16,8 @@ export interface PublishOrder {
   /** Whose message it is said to be; undefined: the node's. */
   readonly clientId: string | undefined;
   readonly properties?: Properties | undefined;
+  /** How many rules it has gone through; without a word 0. */
+  readonly hops?: number | undefined;
 }
 
 /** moving: the session is on its way to another worker; ask again where it is by then. */
@@ -53,8 +55,8 @@ export function messageVerbs({ broker }: { readonly broker: Broker }): MessageVe
 }
 
 function messageOf(order: PublishOrder, nodeName: string, nowMs: number): Message {
-  const { topic, payload, qos, retain, clientId = nodeName, properties } = order;
-  const from = { clientId, username: undefined, address: '', port: 0 };
+  const { topic, payload, qos, retain, clientId = nodeName, properties, hops = 0 } = order;
+  const from = { clientId, username: undefined, address: '', port: 0, hops };
   return new Message(topic, asBuffer(payload), qos, retain, withBuffers(properties), from, nowMs);
 }
 

@@ -6,8 +6,8 @@ import type { Place } from './place.ts';
 export type PluginVerbs = {
   /** Exactly these run from now on. Answers those that cannot, with the reason. */
   runPlugins: (orders: readonly PluginOrder[]) => Promise<readonly (readonly [string, string])[]>;
-  /** For the worker part of a plugin. */
-  sharePlugin: (plugin: string, value: unknown) => void;
+  /** For the worker part of a plugin. Resolves when it has taken it up. */
+  sharePlugin: (plugin: string, value: unknown) => Promise<void>;
   /** What the control part of a plugin asks the part of it here. */
   askPlugin: (plugin: string, question: string, args: readonly unknown[]) => Promise<unknown>;
   /** What plugins, and the broker's own parts that have hooks, hold here. */

@@ -18,6 +18,7 @@ import { DurableStore } from '#store/durable-store';
 import type { LmdbEngine } from '#store/lmdb/engine';
 import { openLmdb } from '#store/lmdb/open';
 import { Table } from '#store/table';
+import { hashPlaces } from '#access/hash-places';
 import { IntegrationThread } from './integration-thread.ts';
 import type { Asking } from './asking.ts';
 import type { BeforeListening, NodeFace, NodeRecords } from './node-face.ts';
@@ -39,6 +40,8 @@ export async function startThreadNode(
   const settings = withWorkers(wanted, log);
   const { workers: count } = settings.node;
   const memory = new NodeMemory(settings);
+  // Threads know of what was there when they were started.
+  hashPlaces();
   const early = Array.from({ length: count }, (_, index) => memory.thread(index, entry));
   try {
     // Ports that are shared among workers would be shared with a second broker, too.

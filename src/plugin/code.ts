@@ -6,7 +6,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { type PluginDefinition, pluginNamePattern } from './contract.ts';
 
 /** `?code=3` behind the address of a module: the third reading of its folder. */

@@ -27,8 +27,15 @@ export interface PluginDefinition<S = unknown> {
    */
   readonly type?: PluginType;
   readonly config?: PluginConfig<S>;
+  /**
+   * Looks at the files that the settings name, for `broker config check`: what is wrong with them, a text each;
+   * what it throws is one too. Nothing runs then.
+   */
+  readonly check?: () => Promise<{ readonly default: CheckPart<S> }>;
   /** Its counters with the words that explain them: `auth.http.success`. */
   readonly metrics?: Readonly<Record<string, string>>;
+  /** What it has so many of, with the words that explain it: `rules`. Its control part sets them. */
+  readonly gauges?: Readonly<Record<string, string>>;
   /** Runs in every worker: hooks. */
   readonly worker?: () => Promise<{ readonly default: WorkerPart<S> }>;
   /** Runs in the control thread, and answers what `operations` work with. */
@@ -36,6 +43,8 @@ export interface PluginDefinition<S = unknown> {
   /** REST and commands, as functions of what `control` answered. Built also on paper, for documentation. */
   readonly operations?: () => Promise<{ readonly default: OperationsPart }>;
 }
+
+export type CheckPart<S> = (settings: S) => readonly string[] | Promise<readonly string[]>;
 
 /** The types of these are those of floors above; see sdk.ts. */
 export type ControlPart<S> = (context: never, settings?: S) => unknown;

@@ -2,9 +2,9 @@
 // cannot be read is found all the same, with the reason: whoever lists plugins sees it.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describeMistake } from '#base/errors';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { ownOwners } from '#hooks/own-owners';
 import { codeStamp, loadPluginCode } from './code.ts';
 import { type PluginDefinition, pluginNamePattern } from './contract.ts';
@@ -23,6 +23,11 @@ export interface FoundPlugin {
 }
 
 export const shippedPlugins: string = join(installRoot, 'plugins');
+
+/** One that comes with the broker; what these bring is known to go together. */
+export function isShipped({ folder }: FoundPlugin): boolean {
+  return dirname(folder) === shippedPlugins;
+}
 
 /** By name. Those of the broker stand before those of `dir`. */
 export async function discoverPlugins(dir?: string): Promise<FoundPlugin[]> {

@@ -4,7 +4,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { pathToFileURL } from 'node:url';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import type { Failed } from './belongings.ts';
 
 /** By the address of a folder; the reading that started last. */

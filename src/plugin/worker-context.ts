@@ -45,8 +45,11 @@ export interface WorkerContext<S = unknown> {
   askLong(question: string, ...args: readonly unknown[]): Promise<unknown>;
   /** What the control part can ask, by name; see `ControlContext.askWorkers`. */
   answers(table: Answers): void;
-  /** Told what the control part shares, now if it has already, and each time that it does. */
-  onShared(call: (shared: unknown) => void): void;
+  /**
+   * Told what the control part shares, now if it has already, and each time that it does. What `call`
+   * promises is waited for: by the start of this part, and by `ControlContext.share`.
+   */
+  onShared(call: SharedListener): void;
   /** As the broker itself: through hooks, past access control. Resolves to the number of copies when it is safe. */
   publish(message: PluginMessage): Promise<number>;
   /** Ends the connection of a client of this worker. False: it is not here. */
@@ -60,6 +63,8 @@ export interface WorkerContext<S = unknown> {
   /** Decisions about rights are not remembered any longer: of one client, or of all. */
   forgetRights(clientId?: string): void;
 }
+
+export type SharedListener = (shared: unknown) => void | Promise<void>;
 
 /** Functions that the other part of a plugin can have called; what goes both ways is plain data. */
 export type Answers = Readonly<Record<string, (...args: never[]) => unknown>>;

@@ -17,7 +17,7 @@ import { AnswerTable } from './answer-table.ts';
 import { startedInTime } from './start-limit.ts';
 import { handedOut, owningStrays } from './strays.ts';
 import { Watches } from './watches.ts';
-import type { PluginMessage, WorkerContext } from './worker-context.ts';
+import type { PluginMessage, SharedListener, WorkerContext } from './worker-context.ts';
 
 /** A plugin that is to run, as it goes from thread to thread. */
 export interface PluginOrder {
@@ -58,9 +58,17 @@ interface Running {
   readonly counters: PluginCounters;
   readonly belongings: Belongings;
   readonly watches: Watches;
-  readonly listeners: ((shared: unknown) => void)[];
+  readonly listeners: SharedListener[];
   readonly answers: AnswerTable;
   shared: { readonly value: unknown } | undefined;
+}
+
+/** What a part registers until it has started. */
+interface Start {
+  readonly wishes: HookWish[];
+  /** What is done with what was shared before. */
+  readonly taken: Promise<void>[];
+  isOver: boolean;
 }
 
 export class WorkerHost {
@@ -144,12 +152,17 @@ export class WorkerHost {
     return Object.fromEntries(held);
   }
 
-  share(name: string, value: unknown): void {
+  /** Resolves when it has been taken up. */
+  async share(name: string, value: unknown): Promise<void> {
+    const taken: Promise<void>[] = [];
     for (const running of [this.#running.get(name), this.#starting]) {
       if (running?.order.name !== name) continue;
       running.shared = { value };
-      for (const listener of running.listeners) this.#guarded(running, () => listener(value));
+      for (const listener of running.listeners) {
+        taken.push(this.#guarded(running, () => listener(value)));
+      }
     }
+    await Promise.all(taken);
   }
 
   /** The control part of a plugin asks this part of it. */
@@ -173,33 +186,30 @@ export class WorkerHost {
       answers: new AnswerTable(order.name),
       shared: order.shared,
     };
-    const wishes: HookWish[] = [];
-    const state = { isStarting: true };
+    const start: Start = { wishes: [], taken: [], isOver: false };
     this.#starting = running;
     try {
-      const context = this.#context(running, wishes, state);
+      const context = this.#context(running, start);
       const started = owningStrays(folder, failed, async () => {
         const { worker } = await loadPluginCode(folder, reading);
         const part = await worker?.();
         if (part !== undefined) await partOf(part, 'worker')(context);
+        await Promise.all(start.taken);
       });
       await startedInTime(broker.core.clock, started);
-      await this.#putInPlace(running, former, wishes);
+      this.#putInPlace(running, former, start.wishes);
     } catch (error) {
       counters.failed(index);
       await running.belongings.release();
       throw error;
     } finally {
       this.#starting = undefined;
-      state.isStarting = false;
+      start.isOver = true;
     }
+    await former?.belongings.release();
   }
 
-  async #putInPlace(
-    running: Running,
-    former: Running | undefined,
-    wishes: readonly HookWish[],
-  ): Promise<void> {
+  #putInPlace(running: Running, former: Running | undefined, wishes: readonly HookWish[]): void {
     const { hooks } = this.#parts.broker;
     const { name } = running.order;
     hooks.replace(name, wishes);
@@ -208,7 +218,6 @@ export class WorkerHost {
     this.#barred.delete(name);
     this.#running.set(name, running);
     this.#parts.broker.core.rights.forgetAll();
-    await former?.belongings.release();
   }
 
   async #stop(running: Running): Promise<void> {
@@ -220,7 +229,7 @@ export class WorkerHost {
     await running.belongings.release();
   }
 
-  #context(running: Running, wishes: HookWish[], state: { isStarting: boolean }): WorkerContext {
+  #context(running: Running, start: Start): WorkerContext {
     const { order, counters, belongings, listeners, answers } = running;
     const { broker, index, ask } = this.#parts;
     const { core, hooks } = broker;
@@ -236,12 +245,12 @@ export class WorkerHost {
       hookDeadlineMs: core.settings.pluginHost.hookDeadlineMs,
       hooks: {
         on(hook, call, priority) {
-          if (state.isStarting) wishes.push({ hook, call, priority });
+          if (!start.isOver) start.wishes.push({ hook, call, priority });
           else if (!belongings.signal.aborted) hooks.on(hook, order.name, call, priority);
           else throw new TypeError(`Cannot hook "${hook}": the plugin is unloaded`);
         },
         replace(wanted) {
-          if (state.isStarting) wishes.splice(0, wishes.length, ...wanted);
+          if (!start.isOver) start.wishes.splice(0, start.wishes.length, ...wanted);
           else if (!belongings.signal.aborted) hooks.replace(order.name, wanted);
           else throw new TypeError('Cannot replace hooks: the plugin is unloaded');
         },
@@ -256,7 +265,12 @@ export class WorkerHost {
       answers: (table) => answers.add(table),
       onShared: (call) => {
         listeners.push(call);
-        if (running.shared !== undefined) call(running.shared.value);
+        if (running.shared === undefined) return;
+        const taken = Promise.resolve(call(running.shared.value));
+        if (start.isOver) void this.#guarded(running, () => taken);
+        else start.taken.push(taken);
+        // The start that waits for it may have something else to wait for before.
+        taken.catch(() => undefined);
       },
       publish: async (message) =>
         handed(broker.publish(messageOf(message, core.settings.node.name, core.clock))),
@@ -266,9 +280,9 @@ export class WorkerHost {
     };
   }
 
-  #guarded(running: Running, call: () => void): void {
+  async #guarded(running: Running, call: () => unknown): Promise<void> {
     try {
-      call();
+      await call();
     } catch (error) {
       this.#failed(running, error);
     }

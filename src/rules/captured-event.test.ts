@@ -25,6 +25,12 @@ test('a captured event has the JSON of its payload, and none where there is none
   assert.equal(jsonOf('no'), undefined);
 });
 
+test('a captured event reads the JSON of its payload once, whoever asks for it', () => {
+  const captured = capture('message.publish', 't', recordOfMessage(messageView('t', '{"x":1}')));
+  assert.ok(captured);
+  assert.equal(captured.record.json(), captured.record.json());
+});
+
 test('an event that is too large is not captured', () => {
   const captureOf = (length: number): unknown => {
     const record = recordOfMessage(messageView('t', 'x'.repeat(length)));

@@ -69,6 +69,7 @@ export class CapturedRecord implements EventRecord {
   /** Without message and client: what FROM may still ask for is in its detail. */
   readonly happening: Happening;
   readonly #columns: ValueMap;
+  #json: { readonly value: Value } | undefined;
 
   constructor(event: EventName, columns: ValueMap, happening: Happening) {
     this.event = event;
@@ -89,8 +90,10 @@ export class CapturedRecord implements EventRecord {
     return row;
   }
 
+  /** Read once, as that of an event that happens: elements of FOREACH ask for it one by one. */
   json(): Value {
     const payload = this.get('payload');
-    return typeof payload === 'string' ? jsonOrMissing(payload) : undefined;
+    this.#json ??= { value: typeof payload === 'string' ? jsonOrMissing(payload) : undefined };
+    return this.#json.value;
   }
 }

@@ -4,7 +4,7 @@
 import { reasonWord } from '#wire/reason-codes';
 import type { MessageView } from '#hooks/table';
 import type { Value, WritableMap } from './eval/value.ts';
-import type { FilterWish, Happening } from './happening.ts';
+import type { FilterWish, Happening, HappeningDetail } from './happening.ts';
 
 export type ColumnType = 'string' | 'integer' | 'boolean' | 'object' | 'list';
 
@@ -175,16 +175,13 @@ export const columnsOf: Readonly<Record<string, readonly Column[]>> = {
     ...clientNames,
     listed('topic', 'string', 'The filter', ({ detail }) => detail.subscription?.filter),
     ...subscriptionColumns(),
-    also('sub_opts', 'object', '{qos, nl, rap, rh, first}', ({ detail }) =>
-      detail.subscription === undefined
-        ? undefined
-        : { ...optionsOf(detail.subscription), first: detail.subscription.isNew },
-    ),
     ...momentColumns,
   ],
   'session.unsubscribed': [
     ...clientNames,
     listed('topic', 'string', 'The filter', ({ detail }) => detail.filter),
+    // What it was is not known any more; a statement may name it all the same.
+    ...subscriptionColumns().map((column) => ({ ...column, kind: 'quiet' as const })),
     ...momentColumns,
   ],
   'client.connack': [
@@ -201,15 +198,21 @@ export const columnsOf: Readonly<Record<string, readonly Column[]>> = {
 
 function subscriptionColumns(): readonly Column[] {
   const of = (name: string, text: string): Column =>
-    listed(name, 'integer', text, ({ detail: { subscription } }) =>
-      subscription === undefined ? undefined : optionsOf(subscription)[name],
-    );
+    listed(name, 'integer', text, ({ detail }) => grantedOf(detail)?.[name]);
   return [
     of('qos', 'Of the subscription'),
     of('nl', '1: no local'),
     of('rap', '1: retain as published'),
     of('rh', 'Retain handling'),
+    of('rc', 'Reason code: the QoS that was granted'),
+    also('sub_opts', 'object', '{qos, nl, rap, rh, rc, first}', ({ detail }) => grantedOf(detail)),
   ];
+}
+
+function grantedOf({ subscription }: HappeningDetail): WritableMap | undefined {
+  if (subscription === undefined) return undefined;
+  const options = optionsOf(subscription);
+  return { ...options, rc: options['qos'], first: subscription.isNew };
 }
 
 function optionsOf(options: Partial<FilterWish>): WritableMap {

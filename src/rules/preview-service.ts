@@ -4,7 +4,7 @@
 
 import type { Clock } from '#base/clock';
 import { filterFault, parseFilter } from '#topics/topic';
-import { parseJson } from './eval/json.ts';
+import { builtDepthMax, parseJson } from './eval/json.ts';
 import { type EventName, eventNamed } from './events.ts';
 import { Preview, type PreviewOrder, type PreviewRow } from './preview-run.ts';
 import { RuleFault } from './rule-fault.ts';
@@ -169,7 +169,12 @@ function outcomeOf(
     .flatMap(([, found]) => found as readonly PreviewRow[])
     .toSorted((a, b) => a.atMs - b.atMs);
   return {
-    events: cut(rows).map(({ json }) => parseJson(json) as unknown as PreviewedEvent),
+    events: cut(rows).map(({ json }) => read(json)),
     missing: missing.map(([worker]) => worker),
   };
+}
+
+/** As deep as it was written: outputs stand deeper than the payloads that they are made of. */
+function read(json: string): PreviewedEvent {
+  return parseJson(json, builtDepthMax + 1) as unknown as PreviewedEvent;
 }

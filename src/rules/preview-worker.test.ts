@@ -45,6 +45,22 @@ test('a preview shows what was recorded, the latest first, and no more than is w
   assert.deepEqual(own.recorded(), { 'message.publish': 4 });
 });
 
+test('a preview of what was recorded ends in time, with what it has until then', () => {
+  const stage = new Stage();
+  let ms = 0;
+  let perLookMs = 0;
+  const own = new PreviewWorker({
+    nowMs: () => (ms += perLookMs),
+    ...{ after: () => () => undefined, listen: stage.listen, full: () => undefined },
+  });
+  own.record([{ filter: '#', events: ['message.publish'] }]);
+  for (let x = 0; x < 10; x++) stage.publish('t/1', `{"x":${x}}`, x);
+  const all = { ...order, count: 100 };
+  assert.equal(own.ofRecorded(all).length, 10);
+  perLookMs = 600;
+  assert.equal(own.ofRecorded(all).length, 3);
+});
+
 test('a live preview collects until it is full, says so, and leaves', () => {
   const { stage, own, clock, full } = worker();
   own.start(7, order, 1000);

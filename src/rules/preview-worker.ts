@@ -27,6 +27,8 @@ interface Live {
 
 /** What is collected for one. */
 const charsMax = 1024 * 1024;
+/** Clients wait while what was recorded is gone through. */
+const msMax = 2000;
 /** Behind its time: then nobody will ask any more. */
 const graceMs = 15_000;
 
@@ -54,8 +56,10 @@ export class PreviewWorker {
     const preview = new Preview(order);
     const rows: PreviewRow[] = [];
     let chars = 0;
+    const endsAtMs = this.#parts.nowMs() + msMax;
     for (const captured of this.#recorder.latest(preview.events)) {
       if (rows.length >= order.count || chars >= charsMax) break;
+      if (this.#parts.nowMs() > endsAtMs) break;
       const row = preview.rowOf(captured);
       if (row === undefined) continue;
       rows.push(row);

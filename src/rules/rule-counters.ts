@@ -13,6 +13,7 @@ export const slabColumns = 1024;
 export class CounterRows {
   readonly #thread: number;
   #slabs: readonly Float64Array[] = [];
+  readonly #claims = new Map<number, CounterClaim>();
 
   constructor(thread: number) {
     this.#thread = thread;
@@ -30,6 +31,30 @@ export class CounterRows {
     const at = this.#thread * slabColumns + (column % slabColumns);
     slab[at] = (slab[at] as number) + 1;
   }
+
+  /** A column as somebody has it; he who asks for it later has the same, until it is let go. */
+  claim(column: number): CounterClaim {
+    let claim = this.#claims.get(column);
+    if (claim === undefined) {
+      claim = { column, isOver: false };
+      this.#claims.set(column, claim);
+    }
+    return claim;
+  }
+
+  /** All others are let go: they will have other owners, whatever is still under way. */
+  keepOnly(columns: ReadonlySet<number>): void {
+    for (const [column, claim] of this.#claims) {
+      if (columns.has(column)) continue;
+      claim.isOver = true;
+      this.#claims.delete(column);
+    }
+  }
+}
+
+export interface CounterClaim {
+  readonly column: number;
+  isOver: boolean;
 }
 
 /** Who has which column, and what it shows; one for the node. */

@@ -44,6 +44,7 @@ class Engine {
       ...{ records, nodeName: 'node', threads: 2, nowMs: () => this.clock.nowMs() },
       flushed: async () => undefined,
       typeOfResource: () => undefined,
+      counted: () => undefined,
       share: async (order) => {
         this.shared.push(order);
         this.rows.use(order.memory);

@@ -7,7 +7,7 @@ import type { Logger } from '#base/log';
 import { actionNamed, actionViews, viewOf } from './actions/action-table.ts';
 import { events, eventView } from './events.ts';
 import { CounterPool } from './rule-counters.ts';
-import { RuleFault } from './rule-fault.ts';
+import { named, RuleFault } from './rule-fault.ts';
 import type { RecordingOrder, RulesOrder } from './rule-order.ts';
 import { checkResource } from './resources/check-resource.ts';
 import { actionIdsOf, newRuleId, recordOf, type RuleRecord, withFallbacks } from './rule-record.ts';
@@ -15,7 +15,8 @@ import type {
   ActionView,
   EventView,
   ImportOutcome,
-  InspectSight,
+  InspectSeen,
+  ResourcesToCome,
   RuleDocument,
   RuleService,
   RuleSpec,
@@ -38,6 +39,8 @@ export interface RuleEngineParts {
   readonly threads: number;
   /** Undefined: there is no such resource. */
   readonly typeOfResource: (id: string) => string | undefined;
+  /** Told how many there are, at first and after every change. */
+  readonly counted: (rules: number, actions: number) => void;
 }
 
 export const rulesMax = 10_000;
@@ -46,7 +49,7 @@ export class RuleEngine implements RuleService {
   readonly #parts: RuleEngineParts;
   readonly #pool: CounterPool;
   readonly #table: RuleTable;
-  readonly #watching = new Set<(sight: InspectSight) => void>();
+  readonly #watching = new Set<(seen: InspectSeen) => void>();
   #recordings: readonly RecordingOrder[] = [];
   #sharing: Promise<void> = Promise.resolve();
   #nextShare: Promise<void> | undefined;
@@ -55,6 +58,7 @@ export class RuleEngine implements RuleService {
     this.#parts = parts;
     this.#pool = new CounterPool(parts.threads);
     this.#table = new RuleTable({ ...parts, pool: this.#pool });
+    this.#count();
   }
 
   /** Workers are told what there is, and keep these events for a while, for whoever tries a statement out. */
@@ -135,7 +139,8 @@ export class RuleEngine implements RuleService {
     return { version: 1, rules };
   }
 
-  async import(document: unknown): Promise<ImportOutcome> {
+  async import(document: unknown, resources?: ResourcesToCome): Promise<ImportOutcome> {
+    const typeNameOf = resources?.typeNameOf ?? this.#parts.typeOfResource;
     const specs = specsOf(document);
     const fresh = specs.filter(({ id }) => id === undefined || this.#table.get(id) === undefined);
     this.#refuseTooMany(fresh.length);
@@ -143,15 +148,16 @@ export class RuleEngine implements RuleService {
     const made = specs.map((spec) => {
       const former = spec.id === undefined ? undefined : this.#table.get(spec.id)?.record;
       const place = former ?? { id: spec.id ?? this.#freshId(), order: order++ };
-      return named(place.id, () => this.#recordOf(spec, place, 'all'));
+      return named(`Rule ${place.id}`, () => checked(recordOf(spec, place, 'all'), typeNameOf));
     });
+    const written = resources?.write();
     const gone = made.flatMap(({ record, prepared }) => this.#table.write(record, prepared.events));
-    await this.#inForce(gone);
+    await Promise.all([written, this.#inForce(gone)]);
     return { created: fresh.length, replaced: specs.length - fresh.length };
   }
 
-  onInspect(call: (sight: InspectSight) => void): () => void {
-    const own = (sight: InspectSight): void => call(sight);
+  onInspect(call: (seen: InspectSeen) => void): () => void {
+    const own = (seen: InspectSeen): void => call(seen);
     this.#watching.add(own);
     if (this.#watching.size === 1) this.#shareUnawaited();
     return () => {
@@ -160,19 +166,13 @@ export class RuleEngine implements RuleService {
   }
 
   /** A worker has seen something. */
-  inspected(sight: InspectSight): void {
-    for (const call of this.#watching) call(sight);
+  inspected(seen: InspectSeen): void {
+    for (const call of this.#watching) call(seen);
   }
 
   /** Resources that actions name are there, too. */
   #recordOf(...asked: Parameters<typeof recordOf>): ReturnType<typeof recordOf> {
-    const made = recordOf(...asked);
-    for (const { name, params } of made.record.actions.flatMap(withFallbacks)) {
-      const definition = actionNamed(name);
-      if (definition === undefined) continue;
-      checkResource(definition, params['$resource'], this.#parts.typeOfResource);
-    }
-    return made;
+    return checked(recordOf(...asked), this.#parts.typeOfResource);
   }
 
   /** A rule one of whose actions needs the resource. */
@@ -204,7 +204,12 @@ export class RuleEngine implements RuleService {
     throw new RuleFault('too_many', `Cannot create a rule: the limit of ${rulesMax} is reached`);
   }
 
+  #count(): void {
+    this.#parts.counted(this.#table.size, this.#table.actionCount);
+  }
+
   async #inForce(gone: readonly number[]): Promise<void> {
+    this.#count();
     await Promise.all([this.#parts.flushed(), this.#share()]);
     for (const column of gone) this.#pool.giveBack(column);
   }
@@ -221,6 +226,7 @@ export class RuleEngine implements RuleService {
       const sharing = this.#parts.share({
         rules: this.#table.orders(),
         memory: this.#pool.memory,
+        idleColumns: this.#table.idleColumns(),
         isInspected: this.#watching.size > 0,
         recordings: this.#recordings,
       });
@@ -229,6 +235,17 @@ export class RuleEngine implements RuleService {
     });
     return this.#nextShare;
   }
+}
+
+function checked(
+  made: ReturnType<typeof recordOf>,
+  typeNameOf: (id: string) => string | undefined,
+): ReturnType<typeof recordOf> {
+  for (const { name, params } of made.record.actions.flatMap(withFallbacks)) {
+    const definition = actionNamed(name);
+    if (definition !== undefined) checkResource(definition, params['$resource'], typeNameOf);
+  }
+  return made;
 }
 
 /** Its place among the others is that of where it is. */
@@ -245,16 +262,6 @@ function matched(actions: unknown, former: RuleRecord): RuleSpec['actions'] {
     const isSame = action?.id === undefined && before !== undefined && action?.name === before.name;
     return isSame ? { ...action, id: before.id } : action;
   });
-}
-
-/** What is wrong with one of many says which. */
-function named<T>(id: string, act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    if (!(error instanceof RuleFault)) throw error;
-    throw new RuleFault(error.kind, `Rule ${id}: ${error.message}`, { cause: error });
-  }
 }
 
 /** Ids are not repeated: which of two would it be? */

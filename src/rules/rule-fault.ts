@@ -34,3 +34,13 @@ export class RuleFault extends Error {
     this.kind = kind;
   }
 }
+
+/** What is wrong with one of many says with which. */
+export function named<T>(whose: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof RuleFault)) throw error;
+    throw new RuleFault(error.kind, `${whose}: ${error.message}`, { cause: error });
+  }
+}

@@ -9,6 +9,8 @@ export interface RulesOrder {
   /** Those that are enabled. */
   readonly rules: readonly RuleOrder[];
   readonly memory: readonly SharedArrayBuffer[];
+  /** Columns of rules that are not enabled: what of them is still under way is counted. */
+  readonly idleColumns: readonly number[];
   /** Somebody watches what `inspect` sees. */
   readonly isInspected: boolean;
   /** Whose events are kept for a while, for whoever tries a statement out. */

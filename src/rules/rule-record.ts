@@ -35,15 +35,15 @@ const actionsMax = 32;
 const textMax = 4096;
 /** Of everything in a rule but its statement, as JSON. */
 const recordCharactersMax = 256 * 1024;
-/** Not what calls of management are named: a rule of that name could not be asked for. */
-const idPattern = /^(?!(?:export|import|inspect|preview)$)[A-Za-z0-9_:.@~-]{1,128}$/;
+/** Not what calls of management are named, nor steps of a path: such a rule could not be asked for. */
+const idPattern = /^(?!(?:export|import|inspect|preview|\.\.?)$)[A-Za-z0-9_:.@~-]{1,128}$/;
 
 export function recordOf(
   spec: RuleSpec,
   { id, order }: Pick<RuleRecord, 'id' | 'order'>,
   ids: ActionIds = noIds,
 ): { readonly record: RuleRecord; readonly prepared: PreparedStatement } {
-  if (!idPattern.test(id)) {
+  if (typeof id !== 'string' || !idPattern.test(id)) {
     throw bad('id', id, 'letters, digits and _ : . @ ~ -, at most 128, and no name of a call');
   }
   const { name, rawsql, description = '', enabled = true, onActionFailed = 'continue' } = spec;
@@ -110,7 +110,7 @@ function actionOf(spec: unknown, ids: ActionIds, whose: string): ActionRecord {
   if (typeof name !== 'string') throw bad(`${whose}.name`, name, 'the name of an action');
   const definition = actionNamed(name);
   if (definition === undefined) throw new RuleFault('unknown_action', `Action ${name} Not Found`);
-  if (fallbacks.length > 0 && whose !== 'actions') {
+  if (whose !== 'actions' && Array.isArray(fallbacks) && fallbacks.length > 0) {
     throw new RuleFault('bad_rule', 'Cannot use "fallbacks": a fallback has none of its own');
   }
   return {

@@ -27,13 +27,16 @@ export interface RuleService {
   /** In the order of the interface, ours behind them. */
   events(): readonly EventView[];
   export(): RuleDocument;
-  /** All or none: throws before anything is changed. Rules with the same id are replaced. */
-  import(document: unknown): Promise<ImportOutcome>;
+  /**
+   * All or none: throws before anything is changed. Rules with the same id are replaced. `resources`: that
+   * come with them, and are written with them.
+   */
+  import(document: unknown, resources?: ResourcesToCome): Promise<ImportOutcome>;
   /**
    * Told what the action `inspect` of any rule sees, in any worker, while somebody listens. Answers how to
    * stop.
    */
-  onInspect(call: (sight: InspectSight) => void): () => void;
+  onInspect(call: (seen: InspectSeen) => void): () => void;
 }
 
 export interface RuleSpec {
@@ -163,10 +166,26 @@ export interface RuleDocument {
   readonly rules: readonly (Required<Pick<RuleSpec, 'id'>> & RuleSpec)[];
 }
 
+/** Checked, and not written yet. */
+export interface ResourcesToCome extends ImportOutcome {
+  /** Undefined: there is none, and none to come. */
+  readonly typeNameOf: (id: string) => string | undefined;
+  /** At once; resolves when they are in force. */
+  write(): Promise<void>;
+}
+
 export interface ImportOutcome {
   readonly created: number;
   readonly replaced: number;
 }
+
+/** Sights of a rule that were too many to be shown. */
+export interface InspectLoss {
+  readonly ruleId: string;
+  readonly lost: number;
+}
+
+export type InspectSeen = InspectSight | InspectLoss;
 
 export interface InspectSight {
   readonly ruleId: string;

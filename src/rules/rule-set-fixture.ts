@@ -1,6 +1,7 @@
 // A worker's rules without a worker: topics are watched by the router's own table, hooks by the broker's own
 // runner, and what is published is kept.
 
+import { VirtualClock } from '#base/clock';
 import { nullLogger } from '#base/log';
 import { Hooks } from '#hooks/runner';
 import type { MessageView } from '#hooks/table';
@@ -9,7 +10,7 @@ import type { RuleMessage } from './actions/action.ts';
 import { CounterPool } from './rule-counters.ts';
 import type { ActionOrder, RuleOrder } from './rule-order.ts';
 import { RuleSet } from './rule-set.ts';
-import type { InspectSight } from './rule-service.ts';
+import type { InspectLoss, InspectSight } from './rule-service.ts';
 
 type Call = (message: MessageView) => void;
 
@@ -19,7 +20,9 @@ export class WorkerRules {
     throw new Error(`Hook ${hook} failed`, { cause: error });
   });
   readonly published: RuleMessage[] = [];
+  readonly clock: VirtualClock = new VirtualClock();
   readonly sights: InspectSight[] = [];
+  readonly losses: InspectLoss[] = [];
   readonly logged: { readonly event: string; readonly fields: object }[] = [];
   readonly counted: string[] = [];
   /** Calls to rules, whatever came of them. */
@@ -49,7 +52,11 @@ export class WorkerRules {
       },
       perform: () => Promise.reject(new Error('There are no resources here')),
       count: (metric) => void this.counted.push(metric),
-      onSight: (sight) => void this.sights.push(sight),
+      onSight: (seen) => {
+        if ('lost' in seen) this.losses.push(seen);
+        else this.sights.push(seen);
+      },
+      after: (ms, call) => this.clock.setTimer(ms, call),
     });
   }
 
@@ -100,9 +107,14 @@ export class WorkerRules {
     };
   }
 
-  apply(orders: readonly RuleOrder[], isInspected = false): void {
+  apply(
+    orders: readonly RuleOrder[],
+    isInspected = false,
+    idleColumns: readonly number[] = [],
+  ): void {
     this.#orders = orders;
-    this.set.apply({ rules: orders, memory: this.pool.memory, isInspected, recordings: [] });
+    const { memory } = this.pool;
+    this.set.apply({ rules: orders, memory, idleColumns, isInspected, recordings: [] });
   }
 
   matched(id: string): number {

@@ -113,6 +113,61 @@ test('a rule that is gone counts nothing of what is still under way', async () =
   assert.deepEqual(worker.counted, ['rules.matched']);
 });
 
+test('what is under way is counted when its rule was changed or disabled meanwhile, until it is gone', async () => {
+  const worker = new WorkerRules();
+  const waiting: (() => void)[] = [];
+  worker.onPublish = () => new Promise<void>((resolve) => waiting.push(resolve));
+  const action = worker.action('x', 'republish', republished('out'));
+  const order = worker.order('a', `SELECT * FROM "t"`, { actions: [action] });
+  const { matchedColumn } = order;
+  const columns = [matchedColumn, action.successColumn, action.failedColumn];
+  const settle = async (): Promise<number> => {
+    waiting.shift()?.();
+    await new Promise(setImmediate);
+    return worker.pool.value(action.successColumn);
+  };
+  worker.apply([order]);
+  for (let i = 0; i < 4; i++) worker.publish('t', 'x');
+  worker.apply([worker.order('a', `SELECT * FROM "t/2"`, { actions: [action], matchedColumn })]);
+  assert.equal(await settle(), 1);
+  worker.apply([], false, columns);
+  assert.equal(await settle(), 2);
+  worker.apply([]);
+  assert.equal(await settle(), 2);
+  // Somebody else has the column now.
+  worker.apply([worker.order('b', `SELECT * FROM "t"`, { actions: [action], matchedColumn })]);
+  assert.equal(await settle(), 2);
+});
+
+test('republish fails for a topic with half a character', async () => {
+  const worker = new WorkerRules();
+  const action = worker.action('x', 'republish', republished('out/${t}'));
+  worker.apply([worker.order('a', `SELECT payload.t AS t FROM "t"`, { actions: [action] })]);
+  worker.publish('t', String.raw`{"t":"\ud83d"}`);
+  worker.publish('t', String.raw`{"t":"\ud83d\ude00"}`);
+  await new Promise(setImmediate);
+  assert.deepEqual(
+    worker.published.map(({ topic }) => topic),
+    ['out/😀'],
+  );
+  assert.equal(worker.pool.value(action.failedColumn), 1);
+});
+
+test('how much republish has under way is bounded in bytes', async () => {
+  const worker = new WorkerRules();
+  worker.onPublish = () => new Promise(() => undefined);
+  const action = worker.action('x', 'republish', republished('out'));
+  const rawsql = `FOREACH payload.items AS i DO i, payload FROM "t"`;
+  worker.apply([worker.order('a', rawsql, { actions: [action] })]);
+  const items = JSON.stringify(Array(300).fill(0));
+  for (let i = 0; i < 3; i++)
+    worker.publish('t', `{"items":${items},"x":"${'x'.repeat(200_000)}"}`);
+  await new Promise(setImmediate);
+  const bytes = worker.published.reduce((sum, { payload }) => sum + payload.length, 0);
+  assert.ok(bytes > 60_000_000 && bytes < 70_000_000, `${bytes}`);
+  assert.ok(worker.pool.value(action.failedColumn) > 500);
+});
+
 test('a rule that cannot be made keeps no other from running', () => {
   const worker = new WorkerRules();
   worker.apply([worker.order('bad', 'SELECT'), worker.order('good', `SELECT * FROM "t"`)]);
@@ -140,6 +195,58 @@ test('inspect shows what it is given, in the log always, and live while somebody
   assert.deepEqual(sight?.selected, { x: 1 });
   assert.equal(sight?.event['topic'], 't');
   assert.deepEqual([sight?.ruleId, sight?.actionId, sight?.params], ['r', 'i', { a: 1 }]);
+});
+
+test('inspect shows so much of one event, however many texts it has', () => {
+  const worker = new WorkerRules();
+  const actions = [worker.action('i', 'inspect')];
+  worker.apply(
+    [worker.order('r', `SELECT payload AS p, payload.a AS a FROM "t"`, { actions })],
+    true,
+  );
+  const long = Object.fromEntries(
+    Array.from({ length: 150 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]),
+  );
+  worker.publish('t', JSON.stringify({ a: long }));
+  const [sight] = worker.sights;
+  assert.ok(sight !== undefined);
+  const { a } = sight.selected as { readonly a: Readonly<Record<string, string>> };
+  assert.equal(a['k3'], 'x'.repeat(4000));
+  assert.deepEqual([a['…'], a['k149']], ['…', undefined]);
+  assert.ok(JSON.stringify(sight).length < 150_000);
+});
+
+test('inspect shows so much of a rule in a second, and then how much it left out', () => {
+  const worker = new WorkerRules();
+  const twice = [worker.action('i', 'inspect'), worker.action('j', 'inspect')];
+  const flood = worker.order('flood', `FOREACH payload.items AS i FROM "t"`, { actions: twice });
+  const calm = worker.order('calm', `SELECT qos FROM "t"`, {
+    actions: [worker.action('k', 'inspect')],
+  });
+  worker.apply([flood, calm], true);
+  const linesOf = (rule: string): number =>
+    worker.logged.filter(
+      ({ event, fields }) => event === 'rule.inspect' && Reflect.get(fields, 'rule') === rule,
+    ).length;
+  const said = (): object[] =>
+    worker.logged
+      .filter(({ event }) => event === 'rule.inspect_left_out')
+      .map(({ fields }) => fields);
+  worker.publish('t', `{"items":[${Array(5000).fill(1).join()}]}`);
+  assert.deepEqual([linesOf('flood'), linesOf('calm'), worker.sights.length], [100, 1, 101]);
+  worker.clock.advance(999);
+  worker.publish('t', '{"items":[1]}');
+  assert.deepEqual([linesOf('flood'), linesOf('calm'), said()], [100, 2, []]);
+  worker.clock.advance(1);
+  const lost = 10_000 - 100 + 2;
+  assert.deepEqual(said(), [{ rule: 'flood', lost }]);
+  assert.deepEqual(worker.losses, [{ ruleId: 'flood', lost }]);
+  worker.publish('t', '{"items":[1]}');
+  assert.equal(linesOf('flood'), 102);
+  worker.clock.advance(1000);
+  assert.deepEqual([said().length, worker.losses.length, worker.clock.timerCount], [1, 1, 0]);
+  // Left out of sight they are run all the same.
+  assert.equal(worker.pool.value(twice[1]?.successColumn ?? -1), 5002);
 });
 
 test('$SYS is passed over, published or dropped, where it is to be', () => {

@@ -14,8 +14,8 @@ import { Happening } from './happening.ts';
 import { LiveRule, type RuleMetric } from './live-rule.ts';
 import type { ResourceJob } from './resources/job.ts';
 import { CounterRows } from './rule-counters.ts';
-import type { RuleOrder, RulesOrder } from './rule-order.ts';
-import type { InspectSight } from './rule-service.ts';
+import type { ActionOrder, RuleOrder, RulesOrder } from './rule-order.ts';
+import type { InspectSeen } from './rule-service.ts';
 import { TopicIndex } from './topic-index.ts';
 
 /** What a worker gives its rules. */
@@ -33,7 +33,8 @@ export interface RuleSetParts {
   readonly publish: (message: RuleMessage) => Promise<unknown>;
   readonly perform: (job: ResourceJob) => Promise<unknown>;
   readonly count: (metric: RuleMetric) => void;
-  readonly onSight: (sight: InspectSight) => void;
+  readonly onSight: (seen: InspectSeen) => void;
+  readonly after: (ms: number, call: () => void) => unknown;
 }
 
 /** Whoever wants to see events: a rule, or somebody who tries one out. */
@@ -63,8 +64,9 @@ export class RuleSet {
     return this.#rules.size;
   }
 
-  apply({ rules, memory, isInspected }: RulesOrder): void {
+  apply({ rules, memory, idleColumns, isInspected }: RulesOrder): void {
     this.#rows.use(memory);
+    this.#rows.keepOnly(new Set([...rules.flatMap(columnsOf), ...idleColumns]));
     this.#isInspected = isInspected;
     const wanted = new Map(rules.map((order) => [order.id, order]));
     for (const [id, { rule, leave }] of this.#rules) {
@@ -78,11 +80,11 @@ export class RuleSet {
   }
 
   #enter(order: RuleOrder): void {
-    const { log, nowMs, publish, perform, count, onSight } = this.#parts;
+    const { log, nowMs, publish, perform, count, onSight, after } = this.#parts;
     const sight = (): typeof onSight | undefined => (this.#isInspected ? onSight : undefined);
     const env = { log, nowMs, publish, perform, onSight: sight };
     try {
-      const rule = new LiveRule(order, { rows: this.#rows, env, count });
+      const rule = new LiveRule(order, { rows: this.#rows, env, count, after });
       this.#rules.set(order.id, { rule, leave: this.#listen(rule) });
     } catch (error) {
       // The control thread has compiled it before: it would be our fault, and the others go on.
@@ -180,6 +182,14 @@ export class RuleSet {
       this.#parts.log.error('rule.failed', { rule, event, error: describeError(error) });
     }
   }
+}
+
+function columnsOf({ matchedColumn, actions }: RuleOrder): readonly number[] {
+  return [matchedColumn, ...actions.flatMap(columnsOfAction)];
+}
+
+function columnsOfAction({ successColumn, failedColumn, fallbacks }: ActionOrder): number[] {
+  return [successColumn, failedColumn, ...fallbacks.flatMap(columnsOfAction)];
 }
 
 function recordOf(event: EventName, happening: Happening): TableRecord {

@@ -59,6 +59,10 @@ export class RuleTable {
     return this.#rules.size;
   }
 
+  get actionCount(): number {
+    return this.#rules.values().reduce((sum, { actions }) => sum + actions.size, 0);
+  }
+
   nextOrder(): number {
     return this.#order + 1;
   }
@@ -123,6 +127,12 @@ export class RuleTable {
         actions: record.actions.map((action) => orderOf(action, actions)),
         matchedColumn: matched,
       }));
+  }
+
+  /** Of rules that are not enabled. */
+  idleColumns(): readonly number[] {
+    const idle = [...this.#rules.values()].filter(({ record }) => !record.enabled);
+    return idle.flatMap((rule) => [rule.matched, ...columnsOf(rule)]);
   }
 
   view({ record, events, matched, actions, rate }: KeptRule): RuleView {

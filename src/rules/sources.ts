@@ -46,7 +46,7 @@ export function sourcesOf(
 ): readonly RuleSource[] {
   const sources = from.map(({ name }) => sourceOf(name));
   if (forEvents === undefined) return sources;
-  const wanted = [forEvents].flat().map((name) => eventOf(name).event);
+  const wanted = [...new Set([forEvents].flat().map((name) => eventOf(name).event))];
   if (wanted.length === 0) throw new RuleFault('bad_rule', 'Cannot use "for": it names no event');
   if (sources.every(({ filter }) => filter !== undefined)) {
     return wanted.flatMap((event) => ofTopics(event, sources));

@@ -54,6 +54,7 @@ function topicsOf(
 class SampleRecord implements EventRecord {
   readonly event: string;
   readonly #columns: WritableMap;
+  #json: { readonly value: Value } | undefined;
 
   constructor(event: string, columns: WritableMap) {
     this.event = event;
@@ -70,7 +71,8 @@ class SampleRecord implements EventRecord {
 
   json(): Value {
     const { payload } = this.#columns;
-    return typeof payload === 'string' ? jsonOrMissing(payload) : undefined;
+    this.#json ??= { value: typeof payload === 'string' ? jsonOrMissing(payload) : undefined };
+    return this.#json.value;
   }
 }
 
@@ -132,7 +134,8 @@ function sampleColumns({ nodeName, nowMs }: TestPlace, filter: string | undefine
     ...{ peername: '127.0.0.1:50891', sockname: '127.0.0.1:1883', zone: 'external' },
     ...{ keepalive: 60, proto_ver: 4, clean_start: true, is_bridge: false, anonymous: false },
     ...{ auth_result: 'success', connack: 0, reason_code: 'normal', mountpoint: '' },
-    ...{ reason: 'no_subscribers', nl: 0, rap: 0, rh: 0 },
+    ...{ reason: 'no_subscribers', nl: 0, rap: 0, rh: 0, rc: 1 },
+    sub_opts: { qos: 1, nl: 0, rap: 0, rh: 0, rc: 1, first: true },
     topic_filters: [{ topic: 't1', qos: 1, sub_opts: { qos: 1, nl: 0, rap: 0, rh: 0 } }],
     ...{ timestamp: nowMs, connected_at: nowMs, node: nodeName },
   };

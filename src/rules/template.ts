@@ -50,21 +50,17 @@ export class Template {
   }
 
   render(selected: Value): string {
-    let text = '';
-    for (const part of this.#parts) {
-      text += typeof part === 'string' ? part : textOf(valueAt(selected, part.steps));
-      checkLength(text.length);
-    }
-    return text;
+    return this.renderEach(selected, (text) => text);
   }
 
   /** The same, each value as `write` writes it. */
   renderEach(selected: Value, write: (text: string) => string): string {
-    const parts = this.#parts.map((part) =>
-      typeof part === 'string' ? part : write(textOf(valueAt(selected, part.steps))),
-    );
-    checkLength(parts.reduce((sum, { length }) => sum + length, 0));
-    return parts.join('');
+    let text = '';
+    for (const part of this.#parts) {
+      text += typeof part === 'string' ? part : write(textOf(valueAt(selected, part.steps)));
+      checkLength(text.length);
+    }
+    return text;
   }
 
   /** The value itself where the text is nothing but one placeholder. */
@@ -80,8 +76,14 @@ export class Template {
       typeof part === 'string' ? part : valueAt(selected, part.steps),
     );
     if (!values.some(isBytes)) return this.render(selected);
-    const pieces = values.map((value) => (isBytes(value) ? value : Buffer.from(textOf(value))));
-    checkLength(pieces.reduce((sum, { length }) => sum + length, 0));
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for (const value of values) {
+      const piece = isBytes(value) ? value : Buffer.from(textOf(value));
+      pieces.push(piece);
+      bytes += piece.length;
+      checkLength(bytes);
+    }
     return Buffer.concat(pieces);
   }
 

@@ -8,16 +8,7 @@
 //
 // A record: version (1 byte, 0), CRC-32 (4, big endian) and length (4) of the item, the item.
 
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  unlink,
-} from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
@@ -65,6 +56,8 @@ export class DiskQueue implements AsyncDisposable {
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;
   #isClosed = false;
+  /** Whose broken end was told last. */
+  #lastSkipped = 0;
 
   static async open(options: DiskQueueOptions): Promise<DiskQueue> {
     const queue = new DiskQueue(options);
@@ -88,6 +81,8 @@ export class DiskQueue implements AsyncDisposable {
   /** Resolves when it is safe; those of one moment are written together. */
   append(item: Buffer): Promise<void> {
     if (this.#isClosed) return Promise.reject(new Error('Cannot append: the queue is closed'));
+    // No record is like zeros, which a power cut leaves behind.
+    if (item.length === 0) return Promise.reject(new Error('Cannot append: the item is empty'));
     const { bytesMax } = this.#options;
     if (this.bytes + item.length + headerBytes > bytesMax) {
       return Promise.reject(new Error(`Cannot append: ${bytesMax} bytes are the limit`));
@@ -101,12 +96,11 @@ export class DiskQueue implements AsyncDisposable {
 
   /** The next ones, the same until they are acknowledged; undefined: there are none. */
   async next(itemsMax: number, bytesMax: number): Promise<DiskBatch | undefined> {
-    const [head] = this.#segments;
-    if (head === undefined || this.isEmpty) return undefined;
-    head.items ??= (await this.#readSegment(head.no)).items;
+    const head = await this.#head();
+    if (head === undefined) return undefined;
     const items: Buffer[] = [];
     let bytes = 0;
-    for (const item of head.items.slice(this.#acked, this.#acked + itemsMax)) {
+    for (const item of (head.items ?? []).slice(this.#acked, this.#acked + itemsMax)) {
       bytes += item.length;
       if (items.length > 0 && bytes > bytesMax) break;
       items.push(item);
@@ -126,14 +120,47 @@ export class DiskQueue implements AsyncDisposable {
     this.#acked += items.length;
     for (const { length } of items) this.#bytes -= length + headerBytes;
     const isDone = this.#acked >= (head.items?.length ?? 0);
-    if (isDone && this.#segments.length > 1) {
-      this.#segments.shift();
-      this.#acked = 0;
+    if (isDone && this.#segments.length > 1) await this.#drop(head);
+    else await this.#commit();
+  }
+
+  /** A full disk takes no mark, and has no room before files go; without it some are given again at most. */
+  async #drop(head: Segment): Promise<void> {
+    this.#segments.shift();
+    this.#acked = 0;
+    try {
       await this.#commit();
-      await unlink(this.#path(head.no));
-      return;
+    } finally {
+      await rm(this.#path(head.no), { force: true });
     }
-    await this.#commit();
+  }
+
+  /** Where there is something to give, read; files of which nothing can be read any more are passed over. */
+  async #head(): Promise<Segment | undefined> {
+    for (;;) {
+      const [head] = this.#segments;
+      if (head === undefined || this.isEmpty) return undefined;
+      head.items ??= await this.#readAgain(head);
+      if (head.items.length > this.#acked || this.#segments.length === 1) return head;
+      await this.#drop(head);
+    }
+  }
+
+  /** What it has lost since it was written is not waited for. */
+  async #readAgain(segment: Segment): Promise<Buffer[]> {
+    const { items, bytes } = await this.#readSegment(segment.no).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return { items: [], bytes: 0 };
+      },
+    );
+    const lost = segment.bytes - bytes;
+    if (lost > 0 && this.#lastSkipped !== segment.no) {
+      this.#options.onSkipped(this.#path(segment.no), lost);
+    }
+    this.#bytes -= lost;
+    segment.bytes = bytes;
+    return items;
   }
 
   /** Whole or not at all; what it says of files that are gone means nothing. */
@@ -166,7 +193,7 @@ export class DiskQueue implements AsyncDisposable {
     const file = this.#file as FileHandle;
     const bytes = Buffer.concat(items.flatMap((item) => [headerOf(item), item]));
     try {
-      await file.writev([bytes], tail.bytes);
+      await writeWhole(file, bytes, tail.bytes);
       await file.datasync();
     } catch (error) {
       // What was half-written is written over by the next, or cut off when it is read.
@@ -245,12 +272,24 @@ export class DiskQueue implements AsyncDisposable {
       items.push(item);
       at += headerBytes + item.length;
     }
-    if (at < content.length) this.#options.onSkipped(path, content.length - at);
+    if (at < content.length) {
+      this.#options.onSkipped(path, content.length - at);
+      this.#lastSkipped = no;
+    }
     return { items, bytes: at };
   }
 
   #path(no: number): string {
     return join(this.#options.dir, `${String(no).padStart(10, '0')}.replaylog`);
+  }
+}
+
+/** A disk that is nearly full takes a part and says so; it throws when it is asked to take the rest. */
+async function writeWhole(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
+    if (bytesWritten === 0) throw new Error('Cannot write: the disk takes nothing more');
+    done += bytesWritten;
   }
 }
 
@@ -266,7 +305,7 @@ function itemAt(content: Buffer, at: number): Buffer | undefined {
   if (content.length < at + headerBytes || content[at] !== 0) return undefined;
   const start = at + headerBytes;
   const end = start + content.readUInt32BE(at + 5);
-  if (end > content.length) return undefined;
+  if (end === start || end > content.length) return undefined;
   const item = content.subarray(start, end);
   return crc32(item) === content.readUInt32BE(at + 1) ? item : undefined;
 }

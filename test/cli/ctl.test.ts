@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { cliCatalogue } from '#admin/console-usage';
 import { paperCatalogueOfAll } from '#host/paper-plugins';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { startCtlNode } from './ctl-node.ts';
 
 const catalogue = await paperCatalogueOfAll();

@@ -63,6 +63,7 @@ export const goldenGroups: readonly GoldenGroup[] = [
     lines: [
       'recon memory',
       'recon allocated',
+      'recon top_allocations 31',
       'recon bin_leak',
       'recon node_stats 1',
       'recon node_stats 61',
@@ -113,7 +114,7 @@ export const goldenGroups: readonly GoldenGroup[] = [
       'admins passwd u1 Secret-2',
       'admins passwd u2 Secret-2',
       'admins del u1',
-      'admins del u1',
+      'admins del u2',
       'admins',
     ],
   },

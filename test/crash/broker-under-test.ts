@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 
 export interface BrokerUnderTest extends AsyncDisposable {
   /** Launches a process over what the last one left; resolves when it listens. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { type Outcome, Program, runToEnd } from './outside-program.ts';
 
 export type Kind = 'tcp' | 'ssl' | 'ws' | 'wss';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { defaultDeadlineMs, Inbox } from './inbox.ts';
 
 export interface ProgramOptions {

@@ -150,12 +150,14 @@ async function traces(managed: Managed, name: string) {
 /** A client comes, subscribes, publishes and goes; whether it may is for the plugin. */
 async function use(managed: Managed): Promise<void> {
   const options = { port: managed.mqttPort, reconnectPeriod: 0, protocolVersion: 5 } as const;
+  // Whoever retains where nothing is retained is disconnected, and waits for his answer for ever.
+  const retain = managed.whole.plugins.isActive('broker_retainer');
   try {
     const client = await mqtt.connectAsync({ ...options, username: 'u', password: 'p' });
     try {
       await client.subscribeAsync('contract/#', { qos: 1 });
-      await client.publishAsync('contract/t', 'x', { qos: 1, retain: true });
-      await client.publishAsync('contract/t', '', { qos: 1, retain: true });
+      await client.publishAsync('contract/t', 'x', { qos: 1, retain });
+      await client.publishAsync('contract/t', '', { qos: 1, retain });
     } finally {
       await client.endAsync();
     }

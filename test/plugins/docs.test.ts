@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { hookNames } from '#hooks/table';
 import * as sdk from '../../src/sdk.ts';
 

@@ -1,11 +1,12 @@
 // The first plugin of docs/plugins.md, followed to the letter: its files are written, its lines are typed into
-// a shell beside a real broker, and what they print is compared with what the page says.
+// a shell beside a real broker, and what they print is compared with what the page says. The folder that
+// results is the shipped template.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { BrokerProcess, onlyListeners, Place } from '../interop/broker-process.ts';
 import { runToEnd } from '../interop/outside-program.ts';
 
@@ -76,7 +77,26 @@ for (const workers of [0, 2]) {
       }
     }
     assert.ok(typed > 10, `${typed}`);
+    assert.deepEqual(
+      codeOf(join(place.root, 'extensions', 'visitors')),
+      codeOf(join(installRoot, 'plugins', 'broker_plugin_template'), renamed),
+    );
   });
+}
+
+/** The files that run, by name. */
+function codeOf(dir: string, told: (text: string) => string = (text) => text): object {
+  const names = readdirSync(dir).filter((name) => /(?<!\.test)\.ts$/.test(name));
+  return Object.fromEntries(
+    names.toSorted().map((name) => [name, told(readFileSync(join(dir, name), 'utf8'))]),
+  );
+}
+
+/** Names of keys, metrics, paths and commands belong to one plugin: the page has words of its own for them. */
+function renamed(text: string): string {
+  return text
+    .replaceAll(/(?:broker_)?(?:plugin_)?template/g, 'visitors')
+    .replaceAll('Template', 'Visitors');
 }
 
 function write(file: string, text: string): void {

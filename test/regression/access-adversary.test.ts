@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 import { ownOwners } from '#hooks/own-owners';
 import { type Managed, type ManagedOptions, startManaged } from '#test/managed';
 import { RawClient } from '#test/raw-client';

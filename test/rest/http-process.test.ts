@@ -6,7 +6,7 @@ import test from 'node:test';
 import { basic } from '#test/managed';
 import { BrokerProcess, onlyListeners, Place } from '../interop/broker-process.ts';
 import { runToEnd } from '../interop/outside-program.ts';
-import { installRoot } from '#config/load';
+import { installRoot } from '#base/install-root';
 
 const sets = [
   ...onlyListeners('tcp').filter((set) => !/^(management|dashboard)/.test(set)),

@@ -13,6 +13,8 @@ const prefix = `$SYS/brokers/${node}/`;
 const open = { allow_anonymous: 'true', acl_nomatch: 'allow' };
 const often = { ...open, 'broker.sys_interval': '200ms', 'broker.sys_heartbeat': '100ms' };
 const suboptions = ['suboptions/count', 'suboptions/max'];
+const ofRules = ['rules', 'actions', 'resources'].flatMap((key) => [`${key}/count`, `${key}/max`]);
+const counted = ['rules/matched', 'actions/success', 'actions/failure'];
 
 const wholeNumber = /^\d+$/;
 const payloads: Readonly<Record<string, RegExp>> = {
@@ -22,8 +24,14 @@ const payloads: Readonly<Record<string, RegExp>> = {
   [`${prefix}uptime`]: /^\d+ seconds$/,
   [`${prefix}datetime`]: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
   ...Object.fromEntries([
-    ...[...statKeys, ...suboptions].map((key) => [`${prefix}stats/${key}`, wholeNumber]),
-    ...[...metricKeys, ...ownMetricKeys].map((key) => [`${prefix}metrics/${key}`, wholeNumber]),
+    ...[...statKeys, ...suboptions, ...ofRules].map((key) => [
+      `${prefix}stats/${key}`,
+      wholeNumber,
+    ]),
+    ...[...metricKeys, ...ownMetricKeys, ...counted].map((key) => [
+      `${prefix}metrics/${key}`,
+      wholeNumber,
+    ]),
   ]),
 };
 const kept = ['$SYS/brokers', `${prefix}sysdescr`, `${prefix}version`];

@@ -3,10 +3,13 @@
 import {
   createServer,
   type IncomingHttpHeaders,
+  type RequestListener,
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { Watch } from '#test/watch';
 
 export interface Told {
@@ -27,8 +30,15 @@ export class Sink implements AsyncDisposable {
   #server: Server | undefined;
   #port = 0;
 
-  static async open(): Promise<Sink> {
-    const sink = new Sink();
+  readonly #tls: TlsOptions | undefined;
+
+  constructor(tls?: TlsOptions) {
+    this.#tls = tls;
+  }
+
+  /** With `tls` by https. */
+  static async open(tls?: TlsOptions): Promise<Sink> {
+    const sink = new Sink(tls);
     await sink.up();
     return sink;
   }
@@ -38,7 +48,7 @@ export class Sink implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/told`;
+    return `${this.#tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port}/told`;
   }
 
   get connections(): number {
@@ -47,18 +57,19 @@ export class Sink implements AsyncDisposable {
 
   /** Listens, on the port that it had. */
   async up(): Promise<void> {
-    const server = createServer((request, response) => {
+    const told: RequestListener = (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { method = '', url: path = '', headers } = request;
-        const told = { method, path, headers, body: Buffer.concat(chunks).toString() };
-        this.told.push(told);
+        const one = { method, path, headers, body: Buffer.concat(chunks).toString() };
+        this.told.push(one);
         this.#watch.wake();
-        answer(response, typeof this.manner === 'function' ? this.manner(told) : this.manner);
+        answer(response, typeof this.manner === 'function' ? this.manner(one) : this.manner);
       });
       request.on('error', () => undefined);
-    });
+    };
+    const server = this.#tls === undefined ? createServer(told) : createTlsServer(this.#tls, told);
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));

@@ -24,6 +24,7 @@ const filled = {
   buffer: 'memory',
   buffer_bytes: 1_073_741_824,
   retry_seconds: 60,
+  ...{ cacertfile: '', certfile: '', keyfile: '', verify: true },
 };
 
 for (const workers of [0, 2]) {
@@ -204,7 +205,7 @@ test('resources on the command line', async () => {
   const away = JSON.stringify({ url: 'http://127.0.0.1:1' });
   assert.match(
     await out('resources', 'test', 'web_hook', '-c', away),
-    /^Test creating resource failed: it cannot be reached/,
+    /^Test creating resource failed: Cannot reach the web server: connect ECONNREFUSED/,
   );
   const made = await out('resources', 'create', 'web_hook', '-c', config, '-d', 'told');
   const id = /^Resource (resource:[0-9a-f]{8}) created\n$/.exec(made)?.[1] ?? '';

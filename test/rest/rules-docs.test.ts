@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
 import { callNode } from '../../src/cli/ctl-call.ts';
@@ -44,9 +45,10 @@ test('every statement of the guide selects what it shows', async () => {
 
 test('every command of the guide prints what it shows', async () => {
   await using managed = await startRuled();
+  const port = await freePort();
   const commands = blocks
     .filter(({ language }) => language === 'sh')
-    .flatMap(({ text }) => text.split(/^\$ /m).slice(1));
+    .flatMap(({ text }) => text.replaceAll('9910', String(port)).split(/^\$ /m).slice(1));
   for (const command of commands) {
     const [line = '', ...output] = command.split('\n');
     const shown = await (line.startsWith('broker_ctl ') ? control : shell)(managed, line);
@@ -54,6 +56,15 @@ test('every command of the guide prints what it shows', async () => {
   }
   assert.ok(commands.length >= 20, `found ${commands.length} commands`);
 });
+
+/** For the web server of the guide. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 /** `broker_ctl`, with what it prints in a file where the line says so. */
 async function control(managed: Managed, line: string): Promise<string> {
@@ -73,7 +84,8 @@ async function shell(managed: Managed, line: string): Promise<string> {
   const put = line
     .replaceAll('-p 1883', `-p ${managed.mqttPort}`)
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${managed.httpPort}`);
-  const env = { ...process.env, APP: managed.auth };
+  const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
+  const env = { ...process.env, APP: managed.auth, PATH: path };
   const { stdout } = await bash('bash', ['-c', put], { env, timeout: 30_000 });
   return stdout;
 }

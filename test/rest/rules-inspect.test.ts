@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { connect as connectSocket } from 'node:net';
 import test from 'node:test';
 import { callNode } from '../../src/cli/ctl-call.ts';
+import { basic, startManaged } from '#test/managed';
+import { eventually } from '#test/watch';
 import { connect, EventStream, startRuled } from './rules-fixture.ts';
 
 const inspect = [{ name: 'inspect', params: { a: 1 } }];
@@ -45,6 +48,63 @@ for (const workers of [0, 2]) {
     await client.endAsync();
   });
 }
+
+for (const workers of [0, 2]) {
+  test(`whoever follows inspect is told how many results were not shown, with ${workers} workers`, async () => {
+    await using managed = await startRuled(workers);
+    const rawsql = 'FOREACH payload.list AS one FROM "a"';
+    await managed.post('/rules', { id: 'rule:a', rawsql, actions: inspect });
+    await using stream = await EventStream.open(managed, '/rules/rule:a/inspect');
+    await stream.until((text) => (text.startsWith(': \n\n') ? true : undefined));
+    const client = await connect(managed, 'c1');
+    const list = Array(5000).fill(1).join();
+    await client.publishAsync('a', `{"list":[${list}]}`, { qos: 1 });
+    const lost = (): number =>
+      stream.dataOf('lost').reduce<number>((sum, count) => sum + Number(count), 0);
+    await stream.until(() =>
+      stream.dataOf('inspect').length + lost() === 5000 ? true : undefined,
+    );
+    assert.ok(stream.dataOf('inspect').length <= 100);
+    await client.endAsync();
+  });
+}
+
+test('whoever follows inspect and never reads is let go, and leaves room for others', async () => {
+  await using managed = await startManaged({
+    settings: {
+      ...{ allow_anonymous: 'true', acl_nomatch: 'allow' },
+      'plugins.loaded': 'broker_management,broker_rule_engine',
+      'management.listener.http.send_timeout': '200ms',
+    },
+  });
+  const rawsql = 'SELECT payload.long AS long FROM "a"';
+  await managed.post('/rules', { id: 'rule:a', rawsql, actions: inspect });
+  await managed.post('/rules', { id: 'rule:b', rawsql: 'SELECT * FROM "b"', actions: inspect });
+  await using others = new AsyncDisposableStack();
+  for (let i = 0; i < 15; i++) {
+    const other = others.use(await EventStream.open(managed, '/rules/rule:b/inspect'));
+    await other.until((text) => (text === '' ? undefined : true));
+  }
+  const { hostname, port, pathname } = new URL(managed.url);
+  const deaf = connectSocket(Number(port), hostname);
+  deaf.on('error', () => undefined);
+  const path = `${pathname}/rules/rule:a/inspect`;
+  deaf.write(
+    `GET ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: ${basic(managed.auth)}\r\n\r\n`,
+  );
+  await new Promise((resolve) => deaf.once('readable', resolve));
+  assert.equal((await managed.get('/rules/inspect')).status, 429);
+  const client = await connect(managed, 'c1');
+  const long = JSON.stringify({ long: Array(20).fill('x'.repeat(4000)) });
+  await eventually(async () => {
+    await Promise.all(Array.from({ length: 20 }, () => client.publishAsync('a', long, { qos: 1 })));
+    const another = await EventStream.open(managed, '/rules/rule:b/inspect');
+    await another[Symbol.asyncDispose]();
+    return another.type === 'text/event-stream';
+  });
+  deaf.destroy();
+  await client.endAsync();
+});
 
 test('inspect of a rule that is not there is code 404', async () => {
   await using managed = await startRuled();

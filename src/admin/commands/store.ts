@@ -26,7 +26,7 @@ export function storeCommands({ node, settings }: AdminParts): AnyOperation[] {
           [
             keyLine('directory', directory, keyColumns),
             ...Object.entries(tables).map(([name, count]) =>
-              keyLine(`table/${name}`, count, keyColumns),
+              keyLine(`table/${snakeCase(name)}`, count, keyColumns),
             ),
           ].join('\n'),
       },
@@ -38,4 +38,9 @@ export function storeCommands({ node, settings }: AdminParts): AnyOperation[] {
       run: () => ({ directory: settings.node.dataDir, tables: node.tables() }),
     }),
   ];
+}
+
+/** As all names that commands print are written. */
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

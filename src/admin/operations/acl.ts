@@ -36,7 +36,7 @@ function reloading({ services }: AdminParts): AnyOperation {
     cli: {
       words: 'acl reload',
       args: [],
-      descr: 'Reload etc/acl.conf',
+      descr: 'Read the file of access rules anew',
       print: reloadedText,
     },
     params: noParams,

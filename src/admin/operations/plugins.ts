@@ -38,7 +38,7 @@ function listing({ settings, plugins }: AdminParts): AnyOperation[] {
       cli: {
         words: 'plugins list',
         args: [],
-        descr: 'Show loaded plugins',
+        descr: 'Show all plugins, and which of them run',
         print: (nodes: NodePlugins[]) => linesOf(nodes.flatMap((one) => one.plugins)),
       },
       params: noParams,

@@ -1,6 +1,7 @@
 // How many there are now of what the node holds, and how many there were at most since its start.
 
 import { Type } from 'typebox';
+import { allStats } from '../all-metrics.ts';
 import { type AnyOperation, define } from '../operation.ts';
 import { noParams } from '../paging.ts';
 import type { AdminParts } from '../parts.ts';
@@ -13,7 +14,8 @@ const statsOfNode = Type.Record(Type.String(), Type.Union([Type.Integer(), Type.
   description: 'The gauges of a node, and its name as node',
 });
 
-export function statOperations({ node, settings }: AdminParts): AnyOperation[] {
+export function statOperations(parts: AdminParts): AnyOperation[] {
+  const { settings } = parts;
   return [
     define({
       name: 'list_stats',
@@ -22,7 +24,7 @@ export function statOperations({ node, settings }: AdminParts): AnyOperation[] {
       http: { method: 'GET', path: '/stats', indexPath: '/stats/' },
       params: noParams,
       result: Type.Array(statsOfNode),
-      run: () => [{ node: settings.node.name, ...node.stats() }],
+      run: () => [{ node: settings.node.name, ...allStats(parts) }],
     }),
     define({
       name: 'lookup_node_stats',
@@ -33,7 +35,7 @@ export function statOperations({ node, settings }: AdminParts): AnyOperation[] {
       result: stats,
       run(params) {
         checkNode(settings, params.node);
-        return node.stats();
+        return allStats(parts);
       },
     }),
   ];

@@ -33,7 +33,9 @@ export function userOperations({ services }: Pick<AdminParts, 'services'>): AnyO
 }
 
 /** As the tool has always written it. */
-const failureTerm = ({ message }: OperatingError): string => `{error,<<"${message}">>}`;
+/** As the original has it where its words are those of the original. */
+const failureTerm = ({ message }: OperatingError): string =>
+  message.startsWith('Cannot ') ? `Error: ${message}` : `{error,<<"${message}">>}`;
 
 function authUser(users: Users): AnyOperation {
   return define({

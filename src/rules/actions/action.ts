@@ -7,8 +7,9 @@ import type { QoS } from '#wire/packet';
 import type { EventRecord } from '../event-record.ts';
 import type { Value } from '../eval/value.ts';
 import type { ResourceJob } from '../resources/job.ts';
-import type { InspectSight, Words } from '../rule-service.ts';
+import type { InspectSeen, Words } from '../rule-service.ts';
 import type { Params, ParamSpecs } from './param-spec.ts';
+import type { SightLimit } from './sight-limit.ts';
 
 export interface ActionDefinition {
   readonly name: string;
@@ -38,7 +39,9 @@ export interface ActionEnv {
   /** Has a resource do it, in the integration thread; rejects when it has failed for good. */
   readonly perform: (job: ResourceJob) => Promise<unknown>;
   /** Undefined while nobody watches. */
-  readonly onSight: () => ((sight: InspectSight) => void) | undefined;
+  readonly onSight: () => ((seen: InspectSeen) => void) | undefined;
+  /** Of the rule, in this worker. */
+  readonly sights: Pick<SightLimit, 'admits'>;
 }
 
 export interface ActionEvent extends EventRecord {

@@ -1,5 +1,6 @@
 // Actions for trying rules out: one shows what it is given, in the log and to whoever watches live; one does
-// nothing and always succeeds. Law: what is shown is bounded, whatever the event carries.
+// nothing and always succeeds. Laws: what is shown is bounded, whatever the event carries, and
+// how often, however many results it has: nothing is put into words that will not be shown.
 
 import { toJson } from '../eval/json.ts';
 import { isBytes, isList, type Value, type WritableMap, setKey } from '../eval/value.ts';
@@ -20,10 +21,11 @@ export const inspect: ActionDefinition = defineAction({
     en: 'Shows the selected data and the event in the log, and live to whoever watches',
     zh: '检查动作参数 (用于调试)',
   },
-  create(params, { ruleId, actionId, log, nowMs, onSight }) {
+  create(params, { ruleId, actionId, log, nowMs, onSight, sights }) {
     const shownParams = clip(params as Value) as Record<string, unknown>;
     const paramsText = short(shownParams as Value);
     return (selected, event) => {
+      if (!sights.admits()) return;
       const [data, envs] = [clip(selected), clip(event.columns() as Value)];
       if (log.isEnabled('info')) {
         const texts = { selected: short(data), event: short(envs), params: paramsText };
@@ -61,23 +63,40 @@ function short(value: Value): string {
 const depthMax = 8;
 const partsMax = 200;
 const textMax = 4096;
+/** Of all texts together. */
+const charactersMax = 65_536;
+
+interface Budget {
+  parts: number;
+  characters: number;
+}
 
 /** A copy that is small enough to be handed around, and plain: JSON says everything in it. */
-function clip(value: Value, depth = 0, budget: { parts: number } = { parts: partsMax }): Value {
+function clip(value: Value, depth = 0, budget: Budget = fullBudget()): Value {
   if (--budget.parts < 0) return '…';
   if (typeof value === 'bigint') return value.toString();
-  if (isBytes(value)) return clipText(value.toString('base64', 0, textMax));
-  if (typeof value === 'string') return clipText(value);
+  if (isBytes(value)) return clipText(value.toString('base64', 0, textMax), budget);
+  if (typeof value === 'string') return clipText(value, budget);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= depthMax) return '…';
   if (isList(value)) return value.slice(0, partsMax).map((item) => clip(item, depth + 1, budget));
   const copy: WritableMap = {};
   for (const [key, item] of Object.entries(value).slice(0, partsMax)) {
-    setKey(copy, clipText(key), clip(item, depth + 1, budget));
+    if (budget.characters <= 0) {
+      setKey(copy, '…', '…');
+      break;
+    }
+    setKey(copy, clipText(key, budget), clip(item, depth + 1, budget));
   }
   return copy;
 }
 
-function clipText(text: string): string {
-  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
+function fullBudget(): Budget {
+  return { parts: partsMax, characters: charactersMax };
+}
+
+function clipText(text: string, budget: Budget): string {
+  const room = Math.min(textMax, budget.characters);
+  budget.characters -= Math.min(text.length, room);
+  return text.length > room ? `${text.slice(0, room)}…` : text;
 }

@@ -12,6 +12,7 @@ import { type ActionDefinition, type ActionEvent, defineAction } from './action.
 export const hopsMax = 8;
 /** Of one action in one worker. */
 const underWayMax = 10_000;
+const underWayBytesMax: number = 64 * 2 ** 20;
 /** As the source message has it. */
 const asSource = -1;
 
@@ -75,18 +76,22 @@ export const republish: ActionDefinition = defineAction({
     const payloadTemplate = payloadText === '' ? undefined : new Template(payloadText);
     const [qos, retain] = [params['target_qos'] as number, params['target_retain'] as number];
     let underWay = 0;
+    let underWayBytes = 0;
     return async (selected, event) => {
       const topic = topicOf(topicTemplate, selected);
       const hops = event.hops + 1;
       if (hops > hopsMax) throw endless(event, topic);
-      if (underWay >= underWayMax) {
-        throw new Error(`Cannot republish to "${topic}": ${underWayMax} messages are under way`);
+      // Before it is made: a list has thousands of elements, each of which may carry the whole payload.
+      if (underWay >= underWayMax || underWayBytes >= underWayBytesMax) {
+        throw new Error(`Cannot republish to "${topic}": ${underWay} messages are under way`);
       }
+      const payload = payloadTemplate?.renderBytes(selected) ?? toJson(selected);
       underWay++;
+      underWayBytes += payload.length;
       try {
         await publish({
           topic,
-          payload: payloadTemplate?.renderBytes(selected) ?? toJson(selected),
+          payload,
           qos: (qos === asSource ? numberOf(event.get('qos')) : qos) as QoS,
           retain: (retain === asSource ? numberOf(event.get('retain')) : retain) === 1,
           clientId: actionId,
@@ -94,6 +99,7 @@ export const republish: ActionDefinition = defineAction({
         });
       } finally {
         underWay--;
+        underWayBytes -= payload.length;
       }
     };
   },
@@ -105,10 +111,16 @@ function topicOf(template: Template, selected: Value): string {
     throw new Error(`Cannot republish: ${missing} of the target topic has no value`);
   }
   const topic = template.render(selected);
-  const isBrokers = topic.startsWith('$SYS/');
-  const fault = isBrokers ? 'only the broker itself publishes there' : topicNameFault(topic);
+  const fault = topicFault(topic);
   if (fault === undefined) return topic;
   throw new Error(`Cannot republish to "${topic.slice(0, 200)}": ${fault}`);
+}
+
+function topicFault(topic: string): string | undefined {
+  if (topic.startsWith('$SYS/')) return 'only the broker itself publishes there';
+  // What comes from the network never is: JSON can write halves of characters, UTF-8 cannot.
+  if (!topic.isWellFormed()) return 'it has half a character';
+  return topicNameFault(topic);
 }
 
 function endless(event: ActionEvent, topic: string): Error {

@@ -25,6 +25,7 @@ async function jobOf(
     publish: () => Promise.reject(new Error('not here')),
     perform: (job) => Promise.resolve(void jobs.push(job)),
     onSight: () => undefined,
+    sights: { admits: () => true },
   };
   const definition = actionNamed(name);
   assert.ok(definition);

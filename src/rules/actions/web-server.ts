@@ -117,11 +117,12 @@ function sending(
   let underWay = 0;
   let underWayBytes = 0;
   return async (selected, event) => {
-    const job = jobOf(selected, event);
-    const bytes = job.body.length + job.path.length + 200;
-    if (underWay >= underWayMax || underWayBytes + bytes > underWayBytesMax) {
+    // Before it is made: what is refused costs nothing.
+    if (underWay >= underWayMax || underWayBytes >= underWayBytesMax) {
       throw new Error(`Cannot tell the web server: ${underWay} events are on their way already`);
     }
+    const job = jobOf(selected, event);
+    const bytes = job.body.length + job.path.length + 200;
     underWay++;
     underWayBytes += bytes;
     try {

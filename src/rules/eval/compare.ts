@@ -2,6 +2,7 @@
 // in any order, so a missing value is greater than nothing; numbers compare by value whatever holds them,
 // texts by their UTF-8 bytes; the work of comparing two values is bounded.
 
+import { builtDepthMax } from './json.ts';
 import { raise } from './raise.ts';
 import {
   isBytes,
@@ -14,7 +15,7 @@ import {
   type ValueMap,
 } from './value.ts';
 
-/** Parts of lists and objects that one comparison looks at. */
+/** Parts of lists and objects that one comparison looks at, and how deep it goes. */
 const partsMax = 100_000;
 
 /** `=`: a text may stand for the number or boolean that it writes. */
@@ -43,28 +44,34 @@ function equalText(text: string, other: Value): boolean {
 
 /** `IN` and simple CASE: no text stands for anything but itself. */
 export function same(left: Value, right: Value): boolean {
-  return isSame(left, right, { left: partsMax });
+  return isSame(left, right, { left: partsMax }, 0);
 }
 
-function isSame(left: Value, right: Value, budget: { left: number }): boolean {
+function isSame(left: Value, right: Value, budget: { left: number }, depth: number): boolean {
   if (left === right) return true;
   if (isMissing(left) || isMissing(right)) return isMissing(left) && isMissing(right);
   if (isNumber(left) && isNumber(right)) return isSameNumber(left, right);
   if (isBytes(left) || isBytes(right)) return isSameBytes(left, right);
   if (typeof left !== 'object' || typeof right !== 'object') return false;
   if (--budget.left < 0) raise(() => `cannot compare values of more than ${partsMax} parts`);
+  if (depth > builtDepthMax) raise(() => `cannot compare values more than ${builtDepthMax} deep`);
   if (isList(left)) {
     if (!isList(right) || left.length !== right.length) return false;
-    return left.every((item, i) => isSame(item, right[i], budget));
+    return left.every((item, i) => isSame(item, right[i], budget, depth + 1));
   }
-  return isMap(right) && isSameMap(left as ValueMap, right, budget);
+  return isMap(right) && isSameMap(left as ValueMap, right, budget, depth + 1);
 }
 
-function isSameMap(left: ValueMap, right: ValueMap, budget: { left: number }): boolean {
+function isSameMap(
+  left: ValueMap,
+  right: ValueMap,
+  budget: { left: number },
+  depth: number,
+): boolean {
   const keys = Object.keys(left);
   if (keys.length !== Object.keys(right).length) return false;
   return keys.every(
-    (key) => Object.hasOwn(right, key) && isSame(left[key], ownKey(right, key), budget),
+    (key) => Object.hasOwn(right, key) && isSame(left[key], ownKey(right, key), budget, depth),
   );
 }
 

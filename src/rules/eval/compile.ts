@@ -16,7 +16,8 @@ import { CompileError } from './compile-error.ts';
 import { compileExpression } from './compile-expression.ts';
 import { open } from './compile-path.ts';
 import { type Clause, type Miss, Notes } from './explain.ts';
-import { measure } from './json.ts';
+import { flatWeight, ForeachBudget } from './foreach-budget.ts';
+import { measure, weightOf } from './json.ts';
 import { compileAlias, compileFields, mayUnfold, nameOf, type Project } from './projection.ts';
 import { RuleRaise, raise } from './raise.ts';
 import { type Evaluate, type Frame, Scope } from './scope.ts';
@@ -44,9 +45,12 @@ export interface CompileOptions {
   /** Names that are columns of some event of FROM; undefined: any name may be one. */
   readonly columns: ReadonlySet<string> | undefined;
   readonly nowMs?: (() => number) | undefined;
+  readonly monotonicMs?: (() => number) | undefined;
 }
 
 type Run = (frame: Frame, notes: Notes | undefined) => readonly Match[] | undefined;
+
+const systemMonotonicMs = (): number => systemClock.monotonicMs();
 
 /** Throws a CompileError. */
 export function compileStatement(statement: Statement, options: CompileOptions): CompiledStatement {
@@ -54,7 +58,7 @@ export function compileStatement(statement: Statement, options: CompileOptions):
   const run =
     statement.kind === 'select'
       ? compileSelect(statement, scope)
-      : compileForeach(statement, scope);
+      : compileForeach(statement, scope, options.monotonicMs ?? systemMonotonicMs);
   const nowMs = options.nowMs ?? (() => systemClock.nowMs());
   const { slotCount } = scope;
   const frameOf = (event: EventRecord): Frame => ({ event, nowMs, slots: new Array(slotCount) });
@@ -133,7 +137,7 @@ function guarded(project: Project, fields: readonly Field[]): Project {
   };
 }
 
-function compileForeach(statement: ForeachStatement, scope: Scope): Run {
+function compileForeach(statement: ForeachStatement, scope: Scope, monotonicMs: () => number): Run {
   const collection = collectionOf(statement);
   const before = compileFields(statement.fields.slice(0, -1), scope);
   const listOf = compileExpression(collection.value, scope);
@@ -163,7 +167,12 @@ function compileForeach(statement: ForeachStatement, scope: Scope): Run {
       list = collect(frame);
     });
     if (!isCollected || (!where.isEarly && !where.holds(frame, notes))) return undefined;
-    return each(list, frame, notes);
+    let matches: readonly Match[] | undefined;
+    const budget = new ForeachBudget(monotonicMs);
+    holds('FOREACH', notes, () => {
+      matches = each(list, frame, notes, budget);
+    });
+    return matches;
   };
 }
 
@@ -187,11 +196,15 @@ function collectionOf({ fields }: ForeachStatement): ValueField {
   return last;
 }
 
-function compileEach(
-  statement: ForeachStatement,
-  name: string,
-  outer: Scope,
-): (list: readonly Value[], frame: Frame, notes: Notes | undefined) => readonly Match[] {
+/** Raises where it is too much. */
+type Each = (
+  list: readonly Value[],
+  frame: Frame,
+  notes: Notes | undefined,
+  budget: ForeachBudget,
+) => readonly Match[];
+
+function compileEach(statement: ForeachStatement, name: string, outer: Scope): Each {
   const element = outer.inner();
   const slot = element.declare(name);
   const scope = element.inner();
@@ -200,7 +213,7 @@ function compileEach(
     each === undefined
       ? elementItself(name, ({ slots }) => slots[slot])
       : compileFields(each, scope);
-  const bounded = guarded(project, each === undefined ? fields : [...fields, ...each]);
+  const isUnfolding = mayUnfold(each === undefined ? fields : [...fields, ...each]);
   // Before DO where it reads none of DO's aliases: what DO raises for elements nobody wants is nothing.
   const incase = compileCondition(
     'INCASE',
@@ -208,15 +221,22 @@ function compileEach(
     scope.inner(),
     (own) => !own.readsMoreThan(element),
   );
-  return (list, frame, notes) => {
+  return (list, frame, notes, budget) => {
     const matches: Match[] = [];
     for (let i = 0; i < list.length; i++) {
+      budget.checkTime();
       frame.slots[slot] = list[i];
       if (notes !== undefined) notes.element = i + 1;
       if (incase.isEarly && !incase.holds(frame, notes)) continue;
       const output: WritableMap = {};
-      if (!holds('DO', notes, () => bounded(frame, output))) continue;
-      if (incase.isEarly || incase.holds(frame, notes)) matches.push(output);
+      let weight = 0;
+      const isMade = holds('DO', notes, () => {
+        project(frame, output);
+        weight = isUnfolding ? weightOf(output) : flatWeight(output);
+      });
+      if (!isMade || (!incase.isEarly && !incase.holds(frame, notes))) continue;
+      budget.add(weight);
+      matches.push(output);
     }
     return matches;
   };

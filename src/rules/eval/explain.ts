@@ -25,6 +25,8 @@ export interface Miss {
 
 /** Values named in one reason. */
 const valuesMax = 8;
+/** Reasons of one run: elements of a list fail alike, and each costs more than the run itself. */
+const missesMax = 100;
 
 /** What is handed through a run that somebody wants explained. */
 export class Notes {
@@ -33,6 +35,7 @@ export class Notes {
 
   /** A condition was not true. */
   untrue(clause: Clause, condition: Expression, scope: Scope, frame: Frame): void {
+    if (this.#isFull) return;
     const evaluate = (part: Expression): Value => valueOf(part, scope, frame);
     const part = failing(condition, evaluate);
     const values: WritableMap = {};
@@ -48,19 +51,31 @@ export class Notes {
   }
 
   raised(clause: Clause, raised: RuleRaise): void {
+    // What ends the whole run is told in any case.
+    if (this.#isFull && clause !== 'FOREACH') return;
     this.#add(clause, raised.message, raised.at, {});
   }
 
   #add(clause: Clause, reason: string, at: number | undefined, values: WritableMap): void {
     this.misses.push({ clause, reason, at, values, element: this.element });
   }
+
+  get #isFull(): boolean {
+    return this.misses.length >= missesMax;
+  }
 }
 
 /** The first operand of AND that is not true; anything else is one thing. */
 function failing(condition: Expression, evaluate: (part: Expression) => Value): Expression {
-  if (condition.kind !== 'binary' || condition.operator !== 'and') return condition;
-  const isLeft = evaluate(condition.left) !== true;
-  return failing(isLeft ? condition.left : condition.right, evaluate);
+  const operands = operandsOf(condition);
+  // None is found where evaluating it again gives another answer, as that of random() does.
+  return operands.find((one) => evaluate(one) !== true) ?? condition;
+}
+
+/** Each is evaluated once, however many there are. */
+function operandsOf(condition: Expression): readonly Expression[] {
+  if (condition.kind !== 'binary' || condition.operator !== 'and') return [condition];
+  return [...operandsOf(condition.left), ...operandsOf(condition.right)];
 }
 
 /** Paths and calls: what is not to be seen in the text of the condition. */

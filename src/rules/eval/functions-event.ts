@@ -16,22 +16,34 @@ import {
 } from './value.ts';
 
 export const eventFunctions: readonly SqlFunction[] = [
-  column('msgid', 'The id of the message.', ['id'], '"5898704A55D6AF4430000083D0002"'),
-  column('qos', 'The QoS of the message or of the first filter.', ['qos'], '1'),
-  column('clientid', 'The client id.', ['client_id', 'clientid'], '"c_broker"'),
-  column('username', 'The user name.', ['username'], '"u_broker"'),
-  column('peername', 'Address and port of the client.', ['peername'], '"127.0.0.1:63412"'),
-  column('timestamp', 'When it happened, in milliseconds.', ['timestamp'], '1700000000000'),
+  column('msgid', 'The id of the message.', ['id'], '"5898704A55D6AF4430000083D0002"', {
+    'strlen(msgid())': '29',
+  }),
+  column('qos', 'The QoS of the message or of the first filter.', ['qos'], '1', {
+    'qos() + 1': '2',
+  }),
+  column('clientid', 'The client id.', ['client_id', 'clientid'], '"c_broker"', {
+    "concat('to/', clientid())": '"to/c_broker"',
+  }),
+  column('username', 'The user name.', ['username'], '"u_broker"', {
+    'upper(username())': '"U_BROKER"',
+  }),
+  column('peername', 'Address and port of the client.', ['peername'], '"127.0.0.1:63412"', {
+    "nth(2, split(peername(), ':'))": '"63412"',
+  }),
+  column('timestamp', 'When it happened, in milliseconds.', ['timestamp'], '1700000000000', {
+    'timestamp() div 1000': '1700000000',
+  }),
   sqlFunction('Event', 'clientip', {
     params: {},
     text: 'The address of the client, without the port.',
-    examples: { 'clientip()': '"127.0.0.1"' },
+    examples: { 'clientip()': '"127.0.0.1"', "split(clientip(), '.')": '["127","0","0","1"]' },
     call: (_, { event }) => hostOf(event),
   }),
   sqlFunction('Event', 'peerhost', {
     params: {},
     text: 'The same as clientip().',
-    examples: { 'peerhost()': '"127.0.0.1"' },
+    examples: { 'peerhost()': '"127.0.0.1"', 'peerhost() = clientip()': 'true' },
     call: (_, { event }) => hostOf(event),
   }),
   sqlFunction('Event', 'topic', {
@@ -56,25 +68,28 @@ export const eventFunctions: readonly SqlFunction[] = [
   sqlFunction('Event', 'flags', {
     params: {},
     text: 'The flags of the message as an object of booleans.',
-    examples: { 'flags()': '{"retain":false}' },
+    examples: { 'flags()': '{"retain":false}', 'is_map(flags())': 'true' },
     call: (_, { event }) => flagsOf(event),
   }),
   sqlFunction('Event', 'flag', {
     params: { name: 'text' },
     text: 'One of the flags of the message.',
-    examples: { "flag('retain')": 'false' },
+    examples: { "flag('retain')": 'false', "NOT flag('retain')": 'true' },
     call: ({ name }, { event }) => ownKey(flagsOf(event), name),
   }),
   sqlFunction('Event', 'headers', {
     params: {},
     text: 'Who sent the message: user name and address, as an object.',
-    examples: { 'headers()': '{"username":"u_broker","peername":"127.0.0.1:63412"}' },
+    examples: {
+      'headers()': '{"username":"u_broker","peername":"127.0.0.1:63412"}',
+      "map_get('username', headers())": '"u_broker"',
+    },
     call: (_, { event }) => headersOf(event),
   }),
   sqlFunction('Event', 'header', {
     params: { name: 'text' },
     text: 'One of headers().',
-    examples: { "header('username')": '"u_broker"' },
+    examples: { "header('username')": '"u_broker"', "header('peername')": '"127.0.0.1:63412"' },
     call: ({ name }, { event }) => ownKey(headersOf(event), name),
   }),
   sqlFunction('Event', 'contains_topic', {
@@ -114,11 +129,12 @@ function column(
   text: string,
   columns: readonly string[],
   result: string,
+  another: Readonly<Record<string, string>>,
 ): SqlFunction {
   return sqlFunction('Event', name, {
     params: {},
     text,
-    examples: { [`${name}()`]: result },
+    examples: { [`${name}()`]: result, ...another },
     call: (_, { event }) => {
       for (const each of columns) {
         const value = event.get(each) as Value;

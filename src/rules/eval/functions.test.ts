@@ -10,7 +10,7 @@ import type { Value } from './value.ts';
 
 for (const entry of sqlFunctions.values()) {
   test(`${entry.name} does what its examples say`, () => {
-    assert.ok(entry.examples.length >= 1);
+    assert.ok(entry.examples.length >= 2);
     assert.ok(entry.text.endsWith('.') && !entry.text.includes('\n'));
     for (const { sql, result } of entry.examples) {
       const found = valueOf(sql);
@@ -296,6 +296,12 @@ test('functions give what is expected of them', () => {
       assert.equal(text, result, sql);
     }
   }
+});
+
+test('the tables have hundreds of rows', () => {
+  const examples = [...sqlFunctions.values()].flatMap((entry) => entry.examples);
+  const count = examples.length + rows.length + raises.length;
+  assert.ok(count >= 450, `found ${count} rows`);
 });
 
 /** Expression, and what the reason says. */

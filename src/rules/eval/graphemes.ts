@@ -22,7 +22,14 @@ export function graphemeCount(text: string): number {
 export function graphemeSlice(text: string, start: number, count: number | undefined): string {
   const end = count === undefined ? undefined : start + count;
   if (isPlain(text)) return text.slice(start, end);
-  return graphemesOf(text).slice(start, end).join('');
+  // No further than it has to: most want the beginning of a long text.
+  let [place, from] = [0, text.length];
+  for (const { index } of segmenter.segment(text)) {
+    if (place === start) from = index;
+    if (place === end) return text.slice(from, index);
+    place++;
+  }
+  return text.slice(from);
 }
 
 function isPlain(text: string): boolean {

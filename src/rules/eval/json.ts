@@ -32,15 +32,15 @@ export function jsonOrMissing(text: string): Value {
 }
 
 /** Raises where it is no JSON. */
-export function parseJson(text: string): Value {
+export function parseJson(text: string, depthMax: number = jsonDepthMax): Value {
   if (text.length > jsonCharactersMax) {
     raise(() => `the JSON has more than ${jsonCharactersMax} characters`);
   }
-  if (text.length > 2 * jsonDepthMax && depthOf(text) > jsonDepthMax) {
-    raise(() => `the JSON is nested more than ${jsonDepthMax} deep`);
+  if (text.length > 2 * depthMax && depthOf(text) > depthMax) {
+    raise(() => `the JSON is nested more than ${depthMax} deep`);
   }
   try {
-    return longDigits.test(text) ? JSON.parse(text, exact as Reviver) : JSON.parse(text);
+    return longNumbers.test(text) ? JSON.parse(text, exact as Reviver) : JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) raise(() => 'it is no JSON');
     throw error;
@@ -51,11 +51,13 @@ export function parseJson(text: string): Value {
 type Reviver = (key: string, value: unknown) => unknown;
 const { rawJSON } = JSON as unknown as { rawJSON(this: void, text: string): object };
 
-const longDigits = /[0-9]{16}/;
+/** Too many digits for a number, or an exponent that may be beyond all of them; also some in texts. */
+const longNumbers = /[0-9]{16}|[0-9][eE]\+?[0-9]{3,}\s*(?:[,}\]]|$)/;
 const wholeNumber = /^-?[0-9]+$/;
 
 function exact(_key: string, value: unknown, { source }: { source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  if (!Number.isFinite(value)) raise(() => 'the JSON has a number that is too large');
   // More digits than integers have here: the nearest number is all there is.
   if (source === undefined || !wholeNumber.test(source) || source.length > digitsMax) return value;
   return BigInt(source);
@@ -96,6 +98,16 @@ export function measure(value: Value): boolean {
   return budget.isOdd;
 }
 
+/** The same, as characters that it takes, about. */
+export function weightOf(value: Value): number {
+  const budget = { parts: partsMax, characters: jsonCharactersMax, isOdd: false };
+  spend(value, budget, 0);
+  return jsonCharactersMax - budget.characters + partCharacters * (partsMax - budget.parts);
+}
+
+/** What a value takes besides its own characters. */
+const partCharacters = 16;
+
 interface Budget {
   parts: number;
   characters: number;
@@ -103,7 +115,7 @@ interface Budget {
 }
 
 /** Deeper than what is read, as statements put values into each other. */
-const builtDepthMax = 8 * jsonDepthMax;
+export const builtDepthMax: number = 8 * jsonDepthMax;
 
 function spend(value: Value, budget: Budget, depth: number): void {
   if (--budget.parts < 0) raise(() => `the value has more than ${partsMax} parts`);

@@ -130,7 +130,8 @@ export function assembled(fields: DateFields, zone: string | number | bigint): M
 const directives = /%(3N|6N|9N|::z|:z|[^])/gu;
 
 export function formatted(moment: Moment, offset: number, format: string): string {
-  const date = new Date((moment.seconds + offset) * 1000);
+  const { seconds } = checked({ seconds: moment.seconds + offset, nanos: moment.nanos });
+  const date = new Date(seconds * 1000);
   return format.replace(directives, (_, directive: string) =>
     field(directive, date, moment.nanos, offset),
   );

@@ -33,7 +33,8 @@ const batchBytes = 4 * 2 ** 20;
 
 export class DiskBuffer {
   readonly #parts: DiskBufferParts;
-  readonly #queue: Promise<DiskQueue>;
+  #queue: Promise<DiskQueue>;
+  #isOpen = false;
   #draining: Promise<void> = Promise.resolve();
   #wake: (() => void) | undefined;
   #isClosed = false;
@@ -41,8 +42,6 @@ export class DiskBuffer {
   constructor(parts: DiskBufferParts) {
     this.#parts = parts;
     this.#queue = this.#open();
-    // Whoever appends or drains hears of it.
-    this.#queue.catch(() => undefined);
   }
 
   get isTaking(): boolean {
@@ -70,13 +69,22 @@ export class DiskBuffer {
     await queue?.[Symbol.asyncDispose]();
   }
 
-  async #open(): Promise<DiskQueue> {
+  #open(): Promise<DiskQueue> {
+    const queue = this.#opened();
+    // Whoever appends or drains hears of it.
+    queue.catch(() => undefined);
+    return queue;
+  }
+
+  async #opened(): Promise<DiskQueue> {
     const { dir, bytesMax, after, id, log } = this.#parts;
     await after;
     const onSkipped = (file: string, bytes: number): void => {
       log.warn('resource.buffer_damaged', { resource: id, file, bytes });
     };
-    return DiskQueue.open({ dir, segmentBytes, bytesMax, onSkipped });
+    const queue = await DiskQueue.open({ dir, segmentBytes, bytesMax, onSkipped });
+    this.#isOpen = true;
+    return queue;
   }
 
   /** A disk that fails may work again: until then events wait there. */
@@ -89,6 +97,7 @@ export class DiskBuffer {
         const timer = this.#parts.clock.setTimer(pauseMs, () => this.#wake?.());
         await this.#more();
         timer.cancel();
+        if (!this.#isOpen && !this.#isClosed) this.#queue = this.#open();
       }
     }
   }
@@ -103,7 +112,8 @@ export class DiskBuffer {
         continue;
       }
       const outcomes = await Promise.allSettled(
-        batch.items.map((item) => perform(deserialize(item) as BufferedJob)),
+        // One that cannot be read is refused as any other: it would stop all behind it for ever.
+        batch.items.map(async (item) => perform(deserialize(item) as BufferedJob)),
       );
       // Whatever failed did so because it was closed, perhaps: it is given again.
       if (this.#isClosed) return;

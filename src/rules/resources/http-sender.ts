@@ -4,7 +4,9 @@
 import { Agent, type ClientRequest, request } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Clock } from '#base/clock';
+import { type ClientTls, type ClientTlsOptions, readClientTls } from './client-tls.ts';
 import { deniedText, guardedLookup, isLinkLocal } from './link-local.ts';
 import { JobFault } from './resource-type.ts';
 
@@ -14,6 +16,8 @@ export interface SenderOptions {
   readonly requestTimeoutMs: number;
   readonly poolSize: number;
   readonly isLinkLocalDenied: boolean;
+  /** Of https; without it the server is checked with the authorities of the runtime. */
+  readonly tls?: ClientTls | undefined;
   readonly clock: Clock;
 }
 
@@ -37,14 +41,28 @@ const staleTriesMax = 3;
 export class HttpSender {
   readonly #options: SenderOptions;
   readonly #url: URL;
-  readonly #agent: Agent | TlsAgent;
+  #agent: Agent | TlsAgent | undefined;
 
   constructor(options: SenderOptions) {
-    const { poolSize: maxSockets, url } = options;
     this.#options = options;
-    this.#url = new URL(url);
+    this.#url = new URL(options.url);
+  }
+
+  /** Made when it is needed: files of certificates may come later. */
+  #agentNow(): Agent | TlsAgent {
+    const { poolSize: maxSockets, tls } = this.#options;
     const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 60_000 };
-    this.#agent = this.#isTls ? new TlsAgent(kept) : new Agent(kept);
+    this.#agent ??= this.#isTls ? new TlsAgent({ ...kept, ...this.#tlsNow(tls) }) : new Agent(kept);
+    return this.#agent;
+  }
+
+  #tlsNow(tls: ClientTls = { isVerified: true }): ClientTlsOptions & { servername: string } {
+    try {
+      // An address is no name.
+      return { ...readClientTls(tls), servername: isIP(this.#host) === 0 ? this.#host : '' };
+    } catch (error) {
+      throw unreached(error);
+    }
   }
 
   get #isTls(): boolean {
@@ -66,7 +84,7 @@ export class HttpSender {
     for (let tries = 1; ; tries++) {
       try {
         const status = await this.#exchange(wanted);
-        if (status < 300) return;
+        if (status >= 200 && status < 300) return;
         const text = `The web server answered ${status}`;
         throw new JobFault(text, passing.has(status), away.has(status));
       } catch (error) {
@@ -76,26 +94,33 @@ export class HttpSender {
     }
   }
 
-  /** Whether somebody accepts connections there. */
-  reach(): Promise<boolean> {
-    const { clock, connectTimeoutMs, isLinkLocalDenied } = this.#options;
-    if (isLinkLocalDenied && isLinkLocal(this.#host)) return Promise.resolve(false);
-    const lookup = isLinkLocalDenied ? { lookup: guardedLookup } : {};
-    return new Promise((resolve) => {
-      const socket = connect({ host: this.#host, port: this.#port, ...lookup });
-      const finish = (isThere: boolean): void => {
-        timer.cancel();
-        socket.destroy();
-        resolve(isThere);
-      };
-      const timer = clock.setTimer(connectTimeoutMs, () => finish(false));
-      socket.once('connect', () => finish(true));
-      socket.on('error', () => finish(false));
-    });
+  /** Rejects with the reason unless somebody accepts connections there, and with https shows who he is. */
+  async reach(): Promise<void> {
+    const { clock, connectTimeoutMs, isLinkLocalDenied, tls } = this.#options;
+    this.#checkHost();
+    const place = {
+      ...{ host: this.#host, port: this.#port },
+      ...(isLinkLocalDenied && { lookup: guardedLookup }),
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const socket = this.#isTls ? connectTls({ ...place, ...this.#tlsNow(tls) }) : connect(place);
+    const late = new Error(`not connected within ${connectTimeoutMs} ms`);
+    const timer = clock.setTimer(connectTimeoutMs, () => reject(late));
+    socket.once(this.#isTls ? 'secureConnect' : 'connect', () => resolve());
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the connection was closed')));
+    try {
+      await promise;
+    } catch (error) {
+      throw unreached(error);
+    } finally {
+      timer.cancel();
+      socket.destroy();
+    }
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#agent?.destroy();
   }
 
   #checkHost(): void {
@@ -109,7 +134,7 @@ export class HttpSender {
     const { clock, requestTimeoutMs, isLinkLocalDenied } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const asked = (this.#isTls ? tlsRequest : request)({
-      ...{ agent: this.#agent, host: this.#host, port: this.#port, method, headers },
+      ...{ agent: this.#agentNow(), host: this.#host, port: this.#port, method, headers },
       path: joinedPath(this.#url, path),
       ...(isLinkLocalDenied && { lookup: guardedLookup }),
     });
@@ -131,7 +156,7 @@ export class HttpSender {
     );
     const stopWaiting = this.#watchConnecting(asked, fail);
     asked.on('error', (error: NodeJS.ErrnoException) => {
-      fail(`Cannot reach the web server: ${error.message || error.code}`, error.code);
+      fail(unreachedText(error), error.code);
     });
     asked.on('close', () => fail('The web server closed the connection', 'ECONNRESET'));
     asked.on('response', (response) => {
@@ -144,7 +169,8 @@ export class HttpSender {
         if (bytes > answerBytesMax) asked.destroy();
       });
       response.on('error', () => undefined);
-      const slow = clock.setTimer(requestTimeoutMs, () => asked.destroy());
+      // Sooner than the next request gives up, which may wait for this connection.
+      const slow = clock.setTimer(Math.ceil(requestTimeoutMs / 4), () => asked.destroy());
       response.on('close', () => slow.cancel());
       resolve(response.statusCode ?? 0);
     });
@@ -168,6 +194,17 @@ export class HttpSender {
 }
 
 class Stale extends Error {}
+
+function unreached(error: unknown): JobFault {
+  return new JobFault(unreachedText(error), true, true);
+}
+
+function unreachedText(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  // What the runtime advises is nothing that its user could do here.
+  const plain = message.replace(/; if the root CA .*$/, ': cacertfile names those to believe');
+  return `Cannot reach the web server: ${plain || code}`;
+}
 
 /** Exactly one `/` between them; a query of the URL stays behind both. */
 function joinedPath({ pathname, search }: URL, path: string): string {

@@ -16,6 +16,7 @@ class Bench {
   alive: (id: string) => boolean = () => true;
   user: string | undefined;
   isAway = false;
+  counted = 0;
   readonly engine: ResourceEngine;
 
   constructor(kept: ReadonlyMap<string, ResourceRecord> = new Map()) {
@@ -48,6 +49,7 @@ class Bench {
         clear: (name) => void this.alarms.push(`clear ${name}`),
       },
       userOf: () => this.user,
+      counted: (resources) => void (this.counted = resources),
     });
   }
 }
@@ -130,6 +132,7 @@ test('the older form replaces what has its name; a change keeps id, place and se
 test('a resource that is in use stays; one that goes takes with it what waits for it', async () => {
   const bench = new Bench();
   const { id } = await bench.engine.create(spec);
+  assert.equal(bench.counted, 1);
   bench.user = 'rule:1';
   const inUse = (error: unknown): boolean => error instanceof RuleFault && error.kind === 'in_use';
   await assert.rejects(bench.engine.delete(id), inUse);
@@ -137,6 +140,7 @@ test('a resource that is in use stays; one that goes takes with it what waits fo
   assert.equal(await bench.engine.delete(id), true);
   assert.equal(await bench.engine.delete(id), false);
   assert.deepEqual([bench.orders, bench.forgotten, bench.kept.size], [[], [id], 0]);
+  assert.equal(bench.counted, 0);
 });
 
 test('a start makes another one of it, and says where it does not come alive', async () => {
@@ -149,4 +153,48 @@ test('a start makes another one of it, and says where it does not come alive', a
   await assert.rejects(bench.engine.start(id), { message: `Start Resource ${id} Failed` });
   await assert.rejects(bench.engine.test(spec), /^RuleFault: Test Creating Resource Failed: /);
   await assert.rejects(bench.engine.start('no'), { kind: 'not_found' });
+});
+
+test('a start that fails of one that was alive is an alarm, too', async () => {
+  const bench = new Bench();
+  const { id } = await bench.engine.create(spec);
+  bench.alive = () => false;
+  await assert.rejects(bench.engine.start(id), { kind: 'start_failed' });
+  assert.deepEqual(bench.alarms.at(-1), `raise resource_down/${id}`);
+});
+
+test('a change that leaves the configuration as it is starts nothing anew', async () => {
+  const bench = new Bench();
+  const named = { ...spec, name: 'n' };
+  const { id } = await bench.engine.create(named);
+  const revision = (): unknown => bench.orders[0]?.revision;
+  const before = revision();
+  await bench.engine.update(id, { description: 'other words' });
+  await bench.engine.create(named);
+  assert.equal(revision(), before);
+  assert.equal(bench.engine.get(id)?.status[0]?.is_alive, true);
+  await bench.engine.update(id, { config: { url: 'http://127.0.0.1:2' } });
+  assert.notEqual(revision(), before);
+});
+
+test('of a kind that nobody knows here any more everything is a secret', () => {
+  const config = { url: 'http://u', password: 'secret' };
+  const record = { id: 'r', order: 1, type: 'of later', config, description: '' };
+  const { engine } = new Bench(new Map([['r', record]]));
+  assert.deepEqual(engine.get('r')?.config, { url: '******', password: '******' });
+});
+
+test('a secret is kept for the server that it was given for, and sent to no other', async () => {
+  const bench = new Bench();
+  const config = { url: 'http://one:80/a', headers: { authorization: 's3cret' } };
+  const { id } = await bench.engine.create({ type: 'web_hook', config });
+  const headers = { authorization: '******' };
+  await bench.engine.update(id, { config: { url: 'http://one/b?c', headers } });
+  assert.deepEqual(bench.orders[0]?.config['headers'], { authorization: 's3cret' });
+  for (const url of ['http://two/a', 'https://one/a', 'http://one:81/a', 'http://one.two/a']) {
+    const changed = bench.engine.update(id, { config: { url, headers } });
+    await assert.rejects(changed, /"headers.authorization" is \*{6}, the secret of another server/);
+  }
+  await bench.engine.update(id, { config: { url: 'http://two', headers: { authorization: 'x' } } });
+  assert.deepEqual(bench.orders[0]?.config['headers'], { authorization: 'x' });
 });

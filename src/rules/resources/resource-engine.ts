@@ -2,15 +2,17 @@
 // seconds. Laws: one that cannot be reached is there all the same and is tried again; a resource that was
 // alive and is not any more is an alarm until it is; none goes while a rule needs it.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { RecordStore } from '#core/store-port';
 import { describeError } from '#base/errors';
 import type { Logger } from '#base/log';
 import { actionViews } from '../actions/action-table.ts';
-import { RuleFault } from '../rule-fault.ts';
-import type { ActionView } from '../rule-service.ts';
+import { named, RuleFault } from '../rule-fault.ts';
+import type { ActionView, ResourcesToCome } from '../rule-service.ts';
 import type { ResourceJob, ResourceOptions, ResourceOrder } from './job.ts';
 import {
   configOf,
+  exportedResources,
   idOfName,
   newResourceId,
   resourceRecordOf,
@@ -18,6 +20,7 @@ import {
   shownConfig,
 } from './resource-record.ts';
 import type {
+  ExportedResource,
   ResourceChange,
   ResourceService,
   ResourceSpec,
@@ -53,6 +56,8 @@ export interface ResourceEngineParts {
     clear(name: string): void;
   };
   /** A rule that needs it. */
+  /** Told how many there are, whenever that changes. */
+  readonly counted: (resources: number) => void;
   readonly userOf: (id: string) => string | undefined;
 }
 
@@ -108,7 +113,7 @@ export class ResourceEngine implements ResourceService {
     const named = idOfName(spec);
     const former = named === undefined ? undefined : this.#kept.get(named)?.record;
     if (former === undefined && this.#kept.size >= resourcesMax) {
-      throw new RuleFault('too_many', `Cannot create a resource: ${resourcesMax} are the limit`);
+      throw tooMany();
     }
     const place = former ?? { id: named ?? this.#freshId(), order: this.#order + 1 };
     const record = resourceRecordOf(spec, place, former?.config);
@@ -136,16 +141,22 @@ export class ResourceEngine implements ResourceService {
       throw new RuleFault('in_use', `{dependency_exists,{rule,<<"${rule}">>}}`);
     }
     this.#kept.delete(id);
+    this.#parts.counted(this.#kept.size);
     this.#parts.records.delete(id);
     this.#parts.alarms.clear(alarmOf(id));
     await this.#inForce();
-    await this.#parts.place.forget(id);
+    // One of the same name may have been made meanwhile: what waited is for that one.
+    if (!this.#kept.has(id)) await this.#parts.place.forget(id);
     return true;
   }
 
   list(type?: string): readonly ResourceView[] {
-    const all = [...this.#kept.values()].toSorted((a, b) => a.record.order - b.record.order);
+    const all = this.#ordered();
     return all.filter(({ record }) => type === undefined || record.type === type).map(this.#view);
+  }
+
+  #ordered(): readonly Kept[] {
+    return [...this.#kept.values()].toSorted((a, b) => a.record.order - b.record.order);
   }
 
   get(id: string): ResourceView | undefined {
@@ -159,9 +170,37 @@ export class ResourceEngine implements ResourceService {
     return this.#statusOf(this.#found(id));
   }
 
+  export(isWithSecrets: boolean): readonly ExportedResource[] {
+    return this.#ordered().map(({ record: { order: _order, ...spec } }) => {
+      return isWithSecrets ? spec : { ...spec, config: shownConfig(spec.type, spec.config) };
+    });
+  }
+
+  toCome(exported: unknown): ResourcesToCome {
+    const wanted = exportedResources(exported);
+    const former = (id: string): ResourceRecord | undefined => this.#kept.get(id)?.record;
+    const fresh = wanted.filter(({ id }) => former(id) === undefined);
+    if (this.#kept.size + fresh.length > resourcesMax) throw tooMany();
+    let order = this.#order;
+    const records = wanted.map((one) => {
+      const there = former(one.id);
+      if (there !== undefined && there.type !== one.type) {
+        throw new RuleFault('bad_params', `Resource ${one.id}: it is of type ${there.type} here`);
+      }
+      const place = there ?? { id: one.id, order: ++order };
+      return named(`Resource ${one.id}`, () => resourceRecordOf(one, place, there?.config));
+    });
+    const types = new Map(records.map(({ id, type }) => [id, type]));
+    return {
+      ...{ created: fresh.length, replaced: records.length - fresh.length },
+      typeNameOf: (id) => types.get(id) ?? this.typeNameOf(id),
+      write: () => this.#keepAll(records),
+    };
+  }
+
   async start(id: string): Promise<void> {
-    const { record } = this.#found(id);
-    this.#kept.set(id, { record, revision: ++this.#revision, isAlive: false });
+    const { record, isAlive: wasAlive } = this.#found(id);
+    this.#kept.set(id, { record, revision: ++this.#revision, isAlive: wasAlive });
     await this.#inForce();
     const { is_alive: isAlive } = await this.status(id);
     if (!isAlive) throw new RuleFault('start_failed', `Start Resource ${id} Failed`);
@@ -197,16 +236,28 @@ export class ResourceEngine implements ResourceService {
   }
 
   async #keep(record: ResourceRecord): Promise<ResourceView> {
-    this.#parts.records.put(record.id, record);
-    this.#put(record, this.#kept.get(record.id)?.isAlive);
-    await this.#inForce();
-    await this.look();
+    await this.#keepAll([record]);
     return this.#view(this.#found(record.id));
   }
 
+  async #keepAll(records: readonly ResourceRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    for (const record of records) {
+      this.#parts.records.put(record.id, record);
+      this.#put(record, this.#kept.get(record.id)?.isAlive);
+    }
+    await this.#inForce();
+    await this.look();
+  }
+
+  /** One whose configuration is the same goes on as it is, and so does what waits for it. */
   #put(record: ResourceRecord, isAlive = false): void {
-    this.#kept.set(record.id, { record, revision: ++this.#revision, isAlive });
+    const former = this.#kept.get(record.id);
+    const isSame = former !== undefined && isDeepStrictEqual(former.record.config, record.config);
+    const revision = isSame ? former.revision : ++this.#revision;
+    this.#kept.set(record.id, { record, revision, isAlive });
     this.#order = Math.max(this.#order, record.order);
+    this.#parts.counted(this.#kept.size);
   }
 
   #found(id: string): Kept {
@@ -238,6 +289,10 @@ export class ResourceEngine implements ResourceService {
   #statusOf({ isAlive }: Kept): ResourceStatus {
     return { node: this.#parts.nodeName, is_alive: isAlive };
   }
+}
+
+function tooMany(): RuleFault {
+  return new RuleFault('too_many', `Cannot create a resource: ${resourcesMax} are the limit`);
 }
 
 function alarmOf(id: string): string {

@@ -65,7 +65,7 @@ export class ResourceHost {
   /** Which of them are alive now. */
   async alive(): Promise<readonly (readonly [string, boolean])[]> {
     const looks = [...this.#running].map(async ([id, { resource }]) => {
-      return [id, await this.#isAlive(resource)] as const;
+      return [id, (await this.#lifeFault(resource)) === undefined] as const;
     });
     const broken = [...this.#broken.keys()].map((id) => [id, false] as const);
     return [...(await Promise.all(looks)), ...broken];
@@ -76,7 +76,7 @@ export class ResourceHost {
     try {
       const resource = this.#make(type, config, options);
       try {
-        return (await this.#isAlive(resource)) ? undefined : 'it cannot be reached';
+        return await this.#lifeFault(resource);
       } finally {
         await resource.close();
       }
@@ -113,9 +113,14 @@ export class ResourceHost {
   async forget(id: string): Promise<void> {
     const running = this.#running.get(id);
     if (running !== undefined) this.#end(running);
-    await this.#closing.get(id);
-    this.#closing.delete(id);
-    await rm(this.#bufferDir(id), { recursive: true, force: true });
+    const closed = this.#closing.get(id);
+    const dir = this.#bufferDir(id);
+    const gone = Promise.resolve(closed).then(() => rm(dir, { recursive: true, force: true }));
+    // Another one of this name begins when the folder is gone, and not before.
+    const over = gone.catch(() => undefined);
+    this.#closing.set(id, over);
+    await gone;
+    if (this.#closing.get(id) === over) this.#closing.delete(id);
   }
 
   /** Resolves when buffers are closed. */
@@ -166,7 +171,8 @@ export class ResourceHost {
   }
 
   #bufferDir(id: string): string {
-    return join(this.#options.bufferDir, encodeURIComponent(id));
+    // Whatever the id is, this is a folder inside of the other.
+    return join(this.#options.bufferDir, encodeURIComponent(id).replace(/^\./, '%2E') || '%');
   }
 
   #end(running: Running): void {
@@ -206,14 +212,16 @@ export class ResourceHost {
     return queue;
   }
 
-  async #isAlive(resource: Resource): Promise<boolean> {
+  /** Undefined: it is alive. */
+  async #lifeFault(resource: Resource): Promise<string | undefined> {
     const { promise: late, resolve } = Promise.withResolvers<boolean>();
     const timer = this.#clock.setTimer(aliveMsMax, () => resolve(false));
     try {
-      return await Promise.race([resource.isAlive(), late]);
-    } catch {
+      const isAlive = await Promise.race([resource.isAlive(), late]);
+      return isAlive ? undefined : 'it cannot be reached';
+    } catch (error) {
       // A look that fails has seen no life.
-      return false;
+      return error instanceof JobFault ? error.message : describeError(error);
     } finally {
       timer.cancel();
     }

@@ -5,7 +5,7 @@
 import { randomHex } from '#base/ids';
 import { checkParams, type Params, type ParamSpecs } from '../actions/param-spec.ts';
 import { RuleFault } from '../rule-fault.ts';
-import type { ResourceSpec } from './resource-service.ts';
+import type { ExportedResource, ResourceSpec } from './resource-service.ts';
 import { type ResourceType } from './resource-type.ts';
 import { resourceTypeNamed } from './type-table.ts';
 
@@ -22,6 +22,8 @@ export interface ResourceRecord {
 const mark = '******';
 const textMax = 4096;
 const configCharactersMax = 64 * 1024;
+/** Not a step of a path: it could not be asked for, and its buffer would be somebody else's folder. */
+const idPattern = /^(?!\.\.?$)[A-Za-z0-9_.@~:-]{1,160}$/;
 const namePattern = /^[A-Za-z0-9_.@~-]{1,64}$/;
 const secretNames = /auth|token|secret|password|passwd|cookie|key|credential|signature/i;
 
@@ -37,6 +39,7 @@ export function resourceRecordOf(
 ): ResourceRecord {
   const { name, type, description = '' } = spec;
   const config = configOf(spec, former);
+  refuseMark(type, config);
   if (typeof description !== 'string' || description.length > textMax) {
     throw bad(`expected a description of at most ${textMax} characters`);
   }
@@ -48,6 +51,22 @@ export function idOfName({ name, type }: ResourceSpec): string | undefined {
   if (name === undefined) return undefined;
   if (typeof name === 'string' && namePattern.test(name)) return `${type}:${name}`;
   throw bad('expected a name of letters, digits and _ . @ ~ -, at most 64');
+}
+
+/** Of a document that is to be imported. Ids are not repeated, and are what their names make of them. */
+export function exportedResources(exported: unknown): readonly ExportedResource[] {
+  const wanted = 'a list of resources as an export has it, each with an id';
+  if (!Array.isArray(exported)) throw bad(`expected ${wanted}`);
+  const ids = new Set<string>();
+  for (const one of exported as readonly unknown[]) {
+    const id = ownOf(one, 'id');
+    if (typeof id !== 'string' || !idPattern.test(id)) throw bad(`expected ${wanted}`);
+    const named = idOfName(one as ResourceSpec) ?? id;
+    if (named !== id) throw bad(`"${id}" has the name of "${named}"`);
+    if (ids.has(id)) throw bad(`"${id}" is there twice`);
+    ids.add(id);
+  }
+  return exported as readonly ExportedResource[];
 }
 
 /** Checked, with defaults filled in. */
@@ -73,8 +92,18 @@ export function typeOf(name: unknown): ResourceType {
 }
 
 export function shownConfig(typeName: string, config: Params): Params {
-  const specs = resourceTypeNamed(typeName)?.params ?? {};
-  return mapSecrets(specs, config, () => mark);
+  const type = resourceTypeNamed(typeName);
+  if (type !== undefined) return mapSecrets(type.params, config, () => mark);
+  // Kept by a version that knew it: nobody here knows what of it is a secret.
+  return Object.fromEntries(Object.keys(config).map((name) => [name, mark]));
+}
+
+/** It would be sent as if it were the secret. */
+function refuseMark(typeName: string, config: Params): void {
+  mapSecrets(typeOf(typeName).params, config, (value, path) => {
+    if (value !== mark) return value;
+    throw bad(`"${path.join('.')}" is ${mark}, and there is nothing yet that this could stand for`);
+  });
 }
 
 function unmarked(specs: ParamSpecs, config: Params, former: Params): Params {
@@ -83,8 +112,17 @@ function unmarked(specs: ParamSpecs, config: Params, former: Params): Params {
     if (value !== mark) return value;
     let before: unknown = former;
     for (const step of path) before = ownOf(before, step);
-    return before ?? value;
+    if (before === undefined || isSameServer(config, former)) return before ?? value;
+    throw bad(
+      `"${path.join('.')}" is ${mark}, the secret of another server: expected one for this`,
+    );
   });
+}
+
+/** Otherwise whoever may change a resource could have a secret sent to himself that nobody may read. */
+function isSameServer({ url }: Params, { url: former }: Params): boolean {
+  if (typeof url !== 'string' || typeof former !== 'string') return url === former;
+  return URL.parse(url)?.origin === URL.parse(former)?.origin;
 }
 
 /** A copy in which every secret is what `change` makes of it. */

@@ -1,7 +1,7 @@
 // What management can ask about resources. Laws: what is answered is plain data, without secrets; what cannot
 // be done throws a RuleFault, and changes nothing.
 
-import type { ActionView, ParamView, Words } from '../rule-service.ts';
+import type { ActionView, ParamView, ResourcesToCome, Words } from '../rule-service.ts';
 
 export interface ResourceService {
   /** By English title. */
@@ -22,6 +22,13 @@ export interface ResourceService {
   get(id: string): ResourceView | undefined;
   /** Asks it now. Throws `not_found`. */
   status(id: string): Promise<ResourceStatus>;
+  /** All of them. Without secrets there is a mark in their place. */
+  export(isWithSecrets: boolean): readonly ExportedResource[];
+  /**
+   * What an export has, checked and not written. Throws where one cannot be used, or where a mark stands for
+   * a secret that is not here.
+   */
+  toCome(exported: unknown): ResourcesToCome;
   /** Anew. Throws `not_found`, and `start_failed` where it does not come alive. */
   start(id: string): Promise<void>;
 }
@@ -33,6 +40,11 @@ export interface ResourceSpec {
   readonly config?: Readonly<Record<string, unknown>> | undefined;
   readonly description?: string | undefined;
 }
+
+export type ExportedResource = Required<
+  Pick<ResourceView, 'id' | 'type' | 'config' | 'description'>
+> &
+  Pick<ResourceSpec, 'name'>;
 
 export type ResourceChange = Partial<Pick<ResourceSpec, 'config' | 'description'>>;
 

@@ -2,6 +2,7 @@
 // here, so that no header or path can be made of several.
 
 import type { ParamSpecs, Params } from '../actions/param-spec.ts';
+import { type ClientTls, readClientTls } from './client-tls.ts';
 import { HttpSender, type WebRequest } from './http-sender.ts';
 import { queueParams } from './queue-params.ts';
 import { defineResourceType, JobFault, type ResourceType } from './resource-type.ts';
@@ -67,6 +68,43 @@ const params: ParamSpecs = {
     title: { en: 'Pool Size', zh: '连接池大小' },
     description: { en: 'Requests under way at once', zh: '同时进行的请求数' },
   },
+  cacertfile: {
+    type: 'string',
+    required: false,
+    default: '',
+    title: { en: 'CA Certificates File', zh: 'CA 证书文件' },
+    description: {
+      en: 'With https: a file on the node with the authorities that are believed, in place of those of the runtime',
+      zh: '节点上的 CA 证书文件，用于 https',
+    },
+  },
+  certfile: {
+    type: 'string',
+    required: false,
+    default: '',
+    title: { en: 'SSL Certfile', zh: '客户端证书文件' },
+    description: {
+      en: 'With https: a file on the node with the certificate that the broker shows',
+      zh: '节点上的客户端证书文件，用于 https',
+    },
+  },
+  keyfile: {
+    type: 'string',
+    required: false,
+    default: '',
+    title: { en: 'SSL Keyfile', zh: '客户端私钥文件' },
+    description: { en: 'The key of that certificate', zh: '客户端证书的私钥文件' },
+  },
+  verify: {
+    type: 'boolean',
+    required: false,
+    default: true,
+    title: { en: 'Verify Server Certificate', zh: '校验服务器证书' },
+    description: {
+      en: 'With https: false believes whoever answers',
+      zh: '是否校验服务器证书，用于 https',
+    },
+  },
   ...queueParams,
 };
 
@@ -90,6 +128,7 @@ export const webHook: ResourceType = defineResourceType({
       throw new Error('the URL has user and password, expected a header "authorization" instead');
     }
     headersOf(config);
+    readClientTls(tlsOf(config));
   },
   create(config, { clock, isLinkLocalDenied }) {
     const seconds = (name: string): number => Number(config[name]) * 1000;
@@ -98,12 +137,16 @@ export const webHook: ResourceType = defineResourceType({
       ...{ url: String(config['url']), poolSize: concurrency, clock, isLinkLocalDenied },
       connectTimeoutMs: seconds('connect_timeout'),
       requestTimeoutMs: seconds('request_timeout'),
+      tls: tlsOf(config),
     });
     const toRequest = requestMaker(config);
     return {
       concurrency,
       batchMax: 1,
-      isAlive: () => sender.reach(),
+      isAlive: async () => {
+        await sender.reach();
+        return true;
+      },
       async perform(jobs) {
         for (const job of jobs) await sender.send(toRequest(job as WebJob));
       },
@@ -111,6 +154,18 @@ export const webHook: ResourceType = defineResourceType({
     };
   },
 });
+
+/** Also of one that was kept when there were no such parameters. */
+function tlsOf(config: Params): ClientTls {
+  const file = (name: string): string | undefined =>
+    (config[name] as string | undefined) || undefined;
+  return {
+    caFile: file('cacertfile'),
+    certFile: file('certfile'),
+    keyFile: file('keyfile'),
+    isVerified: config['verify'] !== false,
+  };
+}
 
 function requestMaker(config: Params): (job: WebJob) => WebRequest {
   const method = String(config['method']).toUpperCase();
