@@ -102,7 +102,13 @@ test('broker restart leaves what runs when a file of its configuration cannot be
   const all = [...sets, ...quiet];
   const started = await files.command(['start'], ...all);
   assert.equal(started.code, 0, started.err);
-  t.after(() => files.command(['stop'], ...all));
+  // Before its files go.
+  await using _broker = {
+    [Symbol.asyncDispose]: async () => {
+      const stopped = await files.command(['stop'], ...all);
+      assert.equal(stopped.code, 0, stopped.err);
+    },
+  };
   const { out: pid } = await files.command(['pid'], ...all);
   files.write('acl.conf', '{allow, everybody}.\n');
   const { code, err } = await files.command(['restart'], ...all);
