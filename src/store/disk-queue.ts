@@ -200,7 +200,7 @@ export class DiskQueue implements AsyncDisposable {
       await file.truncate(tail.bytes).catch(() => undefined);
       throw error;
     }
-    tail.items?.push(...items);
+    for (const item of items) tail.items?.push(item);
     tail.bytes += bytes.length;
     this.#bytes += bytes.length;
   }
