@@ -1,6 +1,7 @@
 // A whole node: its HTTP ports, its threads, what management keeps, its plugins, and management itself,
 // started in this order and taken down in the opposite one. Also what tests of management start.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '#base/clock';
 import type { RootLogger } from '#base/log';
 import type { Settings } from '#config/settings';
@@ -76,8 +77,9 @@ export async function startManagedNode(parts: ManagedNodeParts): Promise<Managed
   opened.use(early.move());
   if (kept === undefined) throw new TypeError('a node listens without having asked `before`');
   const { services, plugins } = kept;
-  const { startManagement } = await import('#http/management');
   await plugins.serve();
+  await turn();
+  const { startManagement } = await import('#http/management');
   const given = { ...rest, settings, log, node, services, plugins, catalogue, clock };
   const management = opened.use(await startManagement({ ...given, startedAtMs, upMs, doors }));
   figures.node = management.parts;

@@ -2,6 +2,7 @@
 // before it is said to run; whatever a plugin registered goes when it does; an auth plugin that is to run
 // and cannot keeps the node from starting, because the door that it guards would stand open.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { describeError, describeMistake } from '#base/errors';
 import { OperatingError } from '#admin/failures';
 import type { AnyOperation } from '#admin/operation';
@@ -102,6 +103,8 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
       const builtIn = this.#parts.builtIn.filter(({ name }) => this.#activeBuiltIn.has(name));
       const runs = [...this.#runs.values()];
       for (const one of [...builtIn, ...runs]) {
+        // Without workers it is this thread that has clients to answer: loading holds it for long.
+        await turn();
         await this.#offer(one).catch((error: unknown) => this.#giveUp(one.name, error));
       }
       if (runs.length > this.#runs.size) await this.#tellWorkers();
