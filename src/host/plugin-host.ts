@@ -20,6 +20,7 @@ import type { HostParts } from './host-parts.ts';
 import { LoadedList } from './loaded-list.ts';
 import { PluginRun, type RunParts } from './plugin-run.ts';
 import { type ChangedPlugin, PluginShelf } from './plugin-shelf.ts';
+import { gaugesOf, metricsOf } from './run-figures.ts';
 
 export class PluginHost implements PluginsFace, AsyncDisposable {
   readonly #parts: RunParts;
@@ -204,19 +205,11 @@ export class PluginHost implements PluginsFace, AsyncDisposable {
   }
 
   metrics(): PluginMetric[] {
-    return [...this.#runs.values()].flatMap(({ name: plugin, definition, counters }) =>
-      Object.entries(counters.snapshot()).map(([name, value]) => {
-        return { plugin, name, value, help: definition.metrics?.[name] ?? '' };
-      }),
-    );
+    return metricsOf(this.#runs.values());
   }
 
   gauges(): PluginGauge[] {
-    return [...this.#runs.values()].flatMap(({ name: plugin, definition, gauges }) =>
-      gauges.entries().map(([name, counts]) => {
-        return { plugin, name, ...counts, help: definition.gauges?.[name] ?? '' };
-      }),
-    );
+    return gaugesOf(this.#runs.values());
   }
 
   failures(): Record<string, number> {
