@@ -261,11 +261,26 @@ export class WorkerPeers implements Peers, PeerHome {
       greeting.words.push(word);
     } else {
       this.#greetings.delete(peer);
-      this.core.filters.forgetPeer(peer);
+      const members = this.core.filters.forgetPeer(peer);
       for (const said of greeting.words) this.#heed(peer, said);
+      for (const member of members) this.#keepMember(member);
       peer.greeted();
       greeting.resolve();
     }
+  }
+
+  /**
+   * A dead worker may have had a member from another one that had not handed it over: its successor does
+   * not have it, and while the other is down, too, nobody says so. Until that one has a successor it is
+   * taken to be there, or what is published meanwhile would be for nobody.
+   */
+  #keepMember(member: MemberState): void {
+    const { filters } = this.core;
+    const { filter, group, clientId, isStored } = member;
+    const away = this.#peers.find((peer) => !peer.isUp || this.#greetings.has(peer));
+    if (!isStored || away === undefined) return;
+    if (filters.group(filter, group)?.sessionOf(clientId) !== undefined) return;
+    filters.setMember(away, { ...member, isConnected: false });
   }
 
   #heed(peer: WorkerPeer, word: Word): void {

@@ -219,15 +219,20 @@ export class FilterTable {
     this.#changed(node);
   }
 
-  /** Everything that a worker wants, when it is gone or begins anew. */
-  forgetPeer(peer: Peer): void {
+  /** Everything that a worker wants, when it is gone or begins anew. Answers the members that it had. */
+  forgetPeer(peer: Peer): MemberState[] {
+    const members: MemberState[] = [];
     for (const node of [...this.#nodes()]) {
       node.peers?.delete(peer);
       for (const [name, group] of node.groups ?? []) {
-        for (const session of group.remotesOf(peer)) this.#leave(node, name, session);
+        for (const session of group.remotesOf(peer)) {
+          members.push(session.state);
+          this.#leave(node, name, session);
+        }
       }
       this.#changed(node);
     }
+    return members;
   }
 
   /** What is wanted here, for a worker that does not know it yet. */

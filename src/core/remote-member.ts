@@ -8,32 +8,32 @@ import type { Wait } from './ports.ts';
 
 export class RemoteMember implements Subscriber {
   readonly peer: Peer;
-  readonly #state: MemberState;
+  readonly state: MemberState;
   readonly link = null;
 
   constructor(peer: Peer, state: MemberState) {
     this.peer = peer;
-    this.#state = state;
+    this.state = state;
   }
 
   get clientId(): string {
-    return this.#state.clientId;
+    return this.state.clientId;
   }
 
   get isConnected(): boolean {
-    return this.#state.isConnected;
+    return this.state.isConnected;
   }
 
   /** As far as we know. Where it is, another one is chosen if it has no room. */
   get isReady(): boolean {
-    return this.#state.isConnected;
+    return this.state.isConnected;
   }
 
   get isStored(): boolean {
-    return this.#state.isStored;
+    return this.state.isStored;
   }
 
   deliver(message: Message, _delivery: Delivery, isHandedOn = false): Wait {
-    return this.peer.forwardTo(this.#state, message, isHandedOn);
+    return this.peer.forwardTo(this.state, message, isHandedOn);
   }
 }

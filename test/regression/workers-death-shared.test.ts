@@ -75,6 +75,49 @@ test('what waits for a member that a dead worker never got goes to where that on
   }
 });
 
+test('a member whose old and new worker die together is missed by nobody meanwhile', async () => {
+  for (const [origin, from, to] of ways) {
+    await using broker = await startBroker({ workers: 3 });
+    const taker = new Taker(broker, 'taker');
+    await taker.come(from, [filter]);
+    await taker.lose();
+    const writer = new Writer(broker, 'writer');
+    await writer.come(origin);
+    const giver = peersOf(broker, from);
+    const onWord = giver.onWord.bind(giver);
+    giver.onWord = (peer, word) => {
+      if (word[0] !== 'gone') onWord(peer, word);
+    };
+    const coming = taker.come(to).catch(() => undefined);
+    const home = peersOf(broker, origin);
+    const group = (): number[] => home.core.filters.group('t', 'g')?.peerIndexes ?? [];
+    await until('the move', () => group().includes(to));
+    writer.publish('t', 2);
+    await turns();
+    // The successor of the worker that never got it is heard before that of the one that has it.
+    const peerUp = home.peerUp.bind(home);
+    const heard = Promise.withResolvers<void>();
+    home.peerUp = async (index, port) => {
+      if (index === from) await heard.promise;
+      await peerUp(index, port);
+    };
+    broker.kill(to);
+    broker.kill(from);
+    await until('the first successor', () => group().includes(from));
+    writer.publish('t', 1);
+    writer.publish('t', 2);
+    await turns();
+    heard.resolve();
+    await writer.untilBelow(1);
+    await coming;
+    await recovered(broker);
+    await taker.come(from);
+    await taker.untilAll(writer.acked);
+    assert.deepEqual(twice(taker.payloads), []);
+    assert.equal(writer.acked.length, 3);
+  }
+});
+
 test('what waits with a third worker for a dead one is let go of there when its publisher has moved', async () => {
   const [origin, from, to] = [0, 1, 2];
   await using broker = await startBroker({ workers: 3 });
