@@ -102,6 +102,16 @@ function alarms(broker: BrokerProcess, event: 'alarm.raised' | 'alarm.cleared'):
   return broker.events(event).filter((line) => line['alarm'] === 'store').length;
 }
 
+/**
+ * Several workers have batches of their own: a small one of another may still find room, and clears the
+ * alarm until the next is refused.
+ */
+function assertRaised(broker: BrokerProcess, times: number): void {
+  const [raised, cleared] = [alarms(broker, 'alarm.raised'), alarms(broker, 'alarm.cleared')];
+  if (Number(process.env['BROKER_NODE__WORKERS'] ?? 0) > 1) assert.ok(raised >= times);
+  else assert.deepEqual([raised, cleared], [times, times - 1]);
+}
+
 test('a full disk refuses what needs it, and nothing else', async (t) => {
   using disk = SmallDisk.mount(8 * 1024 * 1024, t);
   if (disk === undefined) return;
@@ -120,15 +130,14 @@ test('a full disk refuses what needs it, and nothing else', async (t) => {
   for (let i = 0; i < 3; i++) await publishUntilRefused(five, 0);
   await expectService(clean);
   await killed.event('alarm.raised');
-  assert.equal(alarms(killed, 'alarm.raised'), 1);
-  assert.equal(alarms(killed, 'alarm.cleared'), 0);
+  assertRaised(killed, 1);
   disk.empty();
   await killed.event('alarm.cleared');
   accepted.push(...(await publishAll(five, 100_000, 10)));
   disk.fill(0);
   accepted.push(...(await publishUntilRefused(five, 200_000)));
   await killed.event('alarm.raised');
-  assert.equal(alarms(killed, 'alarm.raised'), 2);
+  assertRaised(killed, 2);
   assert.deepEqual(await drain(killed, accepted.at(-1) as number), accepted);
   await expectService(clean);
   disk.empty();
