@@ -70,6 +70,9 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
+/** With several threads and nothing compiled yet, beside other tests on few cores. */
+const startMsMax = 60_000;
+
 export class BrokerProcess implements AsyncDisposable {
   readonly place: Place;
   readonly program: Program;
@@ -157,7 +160,8 @@ export class BrokerProcess implements AsyncDisposable {
 
   // The banner ends with the data directory, and is printed when all listeners are open.
   async #ready(): Promise<void> {
-    await this.program.lines.take('the banner', (line) => line.startsWith('  data in '));
+    const isLast = (line: string): boolean => line.startsWith('  data in ');
+    await this.program.lines.take('the banner', isLast, startMsMax);
     for (const [, kind, port] of this.program.out.matchAll(/^ {2}mqtt:(\w+) \S+:(\d+) /gm)) {
       this.#ports.push({ kind: String(kind), port: Number(port) });
     }
