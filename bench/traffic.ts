@@ -19,6 +19,11 @@ export interface Shape {
   readonly filter?: string;
 }
 
+/** Ten independent streams: the load that features are measured by, too. */
+export function tenPairs(qos: FlowShape['qos']): Shape & FlowShape {
+  return { publishers: 10, subscribers: 10, pairs: true, qos, batch: 50, slots: 10 };
+}
+
 /** Connects a publisher or a subscriber. */
 export type Opener = (role: 'pub' | 'sub', index: number) => Promise<Client>;
 

@@ -6,14 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accepting, brokers } from '../brokers.ts';
 import type { Load, Outcome, Target } from '../load.ts';
-import { runClosedLoop } from '../traffic.ts';
+import { runClosedLoop, tenPairs } from '../traffic.ts';
 
 const rules = 10_000;
 const turns = 2;
-const shapes = [
-  { publishers: 10, subscribers: 10, pairs: true, qos: 0, batch: 50, slots: 10 },
-  { publishers: 10, subscribers: 10, pairs: true, qos: 1, batch: 50, slots: 10 },
-] as const;
+const shapes = [tenPairs(0), tenPairs(1)] as const;
 
 export const load: Load = {
   title: `10 pairs with ${rules} access rules, against none`,

@@ -3,19 +3,11 @@
 
 import { accepting, brokers, freePort } from '../brokers.ts';
 import type { Load, Outcome, Target } from '../load.ts';
-import { runClosedLoop } from '../traffic.ts';
+import { runClosedLoop, tenPairs } from '../traffic.ts';
 
 const many = 1000;
 const turns = 2;
 const secret = 'only-for-this-run';
-const shape = {
-  publishers: 10,
-  subscribers: 10,
-  pairs: true,
-  qos: 0,
-  batch: 50,
-  slots: 10,
-} as const;
 
 export const load: Load = {
   title: `10 pairs, QoS 0, with rules: none, one that matches, one of ${many}, ${many} about other topics`,
@@ -74,7 +66,7 @@ async function measured(target: Target, wanted: (typeof cases)[Case]): Promise<O
     await accepting(target.port, running);
     await accepting(httpPort, running);
     await createRules(httpPort, wanted);
-    return await runClosedLoop(shape, { ...target, pid: running.pid });
+    return await runClosedLoop(tenPairs(0), { ...target, pid: running.pid });
   } finally {
     await running.stop();
   }

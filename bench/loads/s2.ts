@@ -1,16 +1,7 @@
 // Ten independent streams: what it costs a broker to turn from one connection to the next.
 
 import type { Load } from '../load.ts';
-import { runClosedLoop } from '../traffic.ts';
-
-const shape = {
-  publishers: 10,
-  subscribers: 10,
-  pairs: true,
-  qos: 0,
-  batch: 50,
-  slots: 10,
-} as const;
+import { runClosedLoop, tenPairs } from '../traffic.ts';
 
 export const load: Load = {
   title: '10 pairs, QoS 0',
@@ -19,5 +10,5 @@ export const load: Load = {
     messagesPerSecond: { kind: 'ratio', bar: 4, reach: 6 },
     cpuMicros: { kind: 'ratio', bar: 5, reach: 7 },
   },
-  run: (target) => runClosedLoop(shape, target),
+  run: (target) => runClosedLoop(tenPairs(0), target),
 };

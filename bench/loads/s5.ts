@@ -2,16 +2,7 @@
 // max_inflight 0), so that both may send what they have; the generator bounds what is under way.
 
 import type { Load } from '../load.ts';
-import { runClosedLoop } from '../traffic.ts';
-
-const shape = {
-  publishers: 10,
-  subscribers: 10,
-  pairs: true,
-  qos: 1,
-  batch: 50,
-  slots: 10,
-} as const;
+import { runClosedLoop, tenPairs } from '../traffic.ts';
 
 export const load: Load = {
   title: '10 pairs, QoS 1',
@@ -21,5 +12,5 @@ export const load: Load = {
     cpuMicros: { kind: 'ratio', bar: 10, reach: 18 },
   },
   settings: ['zone.external.max_inflight=0'],
-  run: (target) => runClosedLoop(shape, target),
+  run: (target) => runClosedLoop(tenPairs(1), target),
 };

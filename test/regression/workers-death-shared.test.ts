@@ -29,6 +29,31 @@ function holdSuccessors(peers: WorkerPeers): () => void {
   return resolve;
 }
 
+/** Where the members of the group are, as this worker has it. */
+const membersAt = (peers: WorkerPeers): number[] =>
+  peers.core.filters.group('t', 'g')?.peerIndexes ?? [];
+
+/** A member that has left `from` sets out for `to` and does not arrive: `from` does not hear the others' word. */
+async function stuckMove(
+  broker: TestBroker,
+  origin: number,
+  from: number,
+  to: number,
+): Promise<{ taker: Taker; giver: WorkerPeers; home: WorkerPeers; coming: Promise<unknown> }> {
+  const taker = new Taker(broker, 'taker');
+  await taker.come(from, [filter]);
+  await taker.lose();
+  const giver = peersOf(broker, from);
+  const onWord = giver.onWord.bind(giver);
+  giver.onWord = (peer, word) => {
+    if (word[0] !== 'gone') onWord(peer, word);
+  };
+  const coming = taker.come(to).catch(() => undefined);
+  const home = peersOf(broker, origin);
+  await until('the move', () => membersAt(home).includes(to));
+  return { taker, giver, home, coming };
+}
+
 const ways = [
   [0, 1, 2],
   [0, 2, 1],
@@ -41,20 +66,9 @@ const ways = [
 test('what waits for a member that a dead worker never got goes to where that one is', async () => {
   for (const [origin, from, to] of ways) {
     await using broker = await startBroker({ workers: 3 });
-    const taker = new Taker(broker, 'taker');
-    await taker.come(from, [filter]);
-    await taker.lose();
     const writer = new Writer(broker, 'writer');
     await writer.come(origin);
-    // The session does not arrive: its worker dies before.
-    const giver = peersOf(broker, from);
-    const onWord = giver.onWord.bind(giver);
-    giver.onWord = (peer, word) => {
-      if (word[0] !== 'gone') onWord(peer, word);
-    };
-    const coming = taker.come(to).catch(() => undefined);
-    const group = peersOf(broker, origin).core.filters.group('t', 'g');
-    await until('the move', () => group?.peerIndexes.includes(to) === true);
+    const { taker, giver, coming } = await stuckMove(broker, origin, from, to);
     writer.publish('t', 2);
     writer.publish('t', 1);
     await turns();
@@ -78,20 +92,9 @@ test('what waits for a member that a dead worker never got goes to where that on
 test('a member whose old and new worker die together is missed by nobody meanwhile', async () => {
   for (const [origin, from, to] of ways) {
     await using broker = await startBroker({ workers: 3 });
-    const taker = new Taker(broker, 'taker');
-    await taker.come(from, [filter]);
-    await taker.lose();
     const writer = new Writer(broker, 'writer');
     await writer.come(origin);
-    const giver = peersOf(broker, from);
-    const onWord = giver.onWord.bind(giver);
-    giver.onWord = (peer, word) => {
-      if (word[0] !== 'gone') onWord(peer, word);
-    };
-    const coming = taker.come(to).catch(() => undefined);
-    const home = peersOf(broker, origin);
-    const group = (): number[] => home.core.filters.group('t', 'g')?.peerIndexes ?? [];
-    await until('the move', () => group().includes(to));
+    const { taker, home, coming } = await stuckMove(broker, origin, from, to);
     writer.publish('t', 2);
     await turns();
     // The successor of the worker that never got it is heard before that of the one that has it.
@@ -103,7 +106,7 @@ test('a member whose old and new worker die together is missed by nobody meanwhi
     };
     broker.kill(to);
     broker.kill(from);
-    await until('the first successor', () => group().includes(from));
+    await until('the first successor', () => membersAt(home).includes(from));
     writer.publish('t', 1);
     writer.publish('t', 2);
     await turns();
@@ -121,24 +124,14 @@ test('a member whose old and new worker die together is missed by nobody meanwhi
 test('what waits with a third worker for a dead one is let go of there when its publisher has moved', async () => {
   const [origin, from, to] = [0, 1, 2];
   await using broker = await startBroker({ workers: 3 });
-  const taker = new Taker(broker, 'taker');
-  await taker.come(from, [filter]);
-  await taker.lose();
   const before = await broker.connect({ clientId: 'p', properties, worker: origin });
-  const giver = peersOf(broker, from);
-  const onWord = giver.onWord.bind(giver);
-  giver.onWord = (peer, word) => {
-    if (word[0] !== 'gone') onWord(peer, word);
-  };
-  const coming = taker.come(to).catch(() => undefined);
-  const group = peersOf(broker, origin).core.filters.group('t', 'g');
-  await until('the move', () => group?.peerIndexes.includes(to) === true);
+  const { taker, home, coming } = await stuckMove(broker, origin, from, to);
   before.sendPublish('t', 'first', { qos: 2, packetId: 7 });
   await turns();
   // The session stays with the dead worker, and what waited for it waits for the successor of that.
   const mayStart = holdSuccessors(peersOf(broker, to));
   broker.kill(from);
-  await until('its return', () => group?.peerIndexes.includes(from) === true);
+  await until('its return', () => membersAt(home).includes(from));
   const other = new Taker(broker, 'other');
   await other.come(origin, [filter]);
   before.destroy();
